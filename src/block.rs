@@ -1,0 +1,207 @@
+//! The block: what the lines since the last blank line add up to.
+
+use std::ops::Range;
+
+/// A buffer that grew beyond this is given back when its block ends; in bytes.
+const KEEP: usize = 64 * 1024;
+
+/// Empties a buffer, and gives back what it allocated if that is much.
+pub fn empty(buffer: &mut Vec<u8>) {
+    buffer.clear();
+    if buffer.capacity() > KEEP {
+        *buffer = Vec::new();
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Nothing,
+    Chunk,
+    Own,
+}
+
+/// A value of the block: a span of the chunk at hand for as long as that will do, bytes of our
+/// own from when it has to outlive the chunk or is joined from several lines.
+#[derive(Debug, Default)]
+pub struct Value {
+    place: Place,
+    start: usize,
+    end: usize,
+    own: Vec<u8>,
+}
+
+impl Value {
+    #[inline]
+    pub fn is_set(&self) -> bool {
+        self.place != Place::Nothing
+    }
+
+    /// In bytes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        match self.place {
+            Place::Nothing => 0,
+            Place::Chunk => self.end - self.start,
+            Place::Own => self.own.len(),
+        }
+    }
+
+    #[inline]
+    pub fn get<'a>(&'a self, chunk: &'a [u8]) -> &'a [u8] {
+        match self.place {
+            Place::Nothing => &[],
+            Place::Chunk => chunk.get(self.start..self.end).unwrap_or_default(),
+            Place::Own => &self.own,
+        }
+    }
+
+    #[inline]
+    pub fn set(&mut self, span: Range<usize>) {
+        self.clear();
+        self.place = Place::Chunk;
+        (self.start, self.end) = (span.start, span.end);
+    }
+
+    /// Takes over the bytes of `value`, which is left empty.
+    pub fn set_own(&mut self, value: &mut Vec<u8>) {
+        self.clear();
+        self.place = Place::Own;
+        std::mem::swap(&mut self.own, value);
+    }
+
+    /// Makes the bytes our own.
+    pub fn keep(&mut self, chunk: &[u8]) {
+        if self.place != Place::Own {
+            if self.place == Place::Chunk {
+                self.own.extend_from_slice(&chunk[self.start..self.end]);
+            }
+            self.place = Place::Own;
+        }
+    }
+
+    /// Keeps a value that is a span of the chunk, which is about to end.
+    #[inline]
+    pub fn outlive(&mut self, chunk: &[u8]) {
+        if self.place == Place::Chunk {
+            self.keep(chunk);
+        }
+    }
+
+    #[inline]
+    fn clear(&mut self) {
+        if self.place == Place::Own {
+            empty(&mut self.own);
+        }
+        self.place = Place::Nothing;
+    }
+}
+
+/// The bytes of the block's lines, for those who asked for them.
+#[derive(Debug, Default)]
+struct Raw {
+    own: Vec<u8>,
+    /// Where the rest of them starts in the chunk at hand.
+    from: usize,
+}
+
+#[derive(Debug, Default)]
+pub struct Block {
+    pub data: Value,
+    pub event: Value,
+    pub id: Value,
+    /// The last valid one, in milliseconds.
+    pub retry: Option<u64>,
+    /// Whether a `data` line has ended.
+    pub has_data: bool,
+    /// Whether a line of one of the four fields has ended.
+    pub has_field: bool,
+    /// Whether a line has ended that is no comment.
+    pub has_line: bool,
+    raw: Raw,
+}
+
+impl Block {
+    /// A `data` line ended, all of it in the chunk at hand. Lines are joined with LF.
+    #[inline]
+    pub fn data_line(&mut self, chunk: &[u8], value: Range<usize>) {
+        if self.has_data {
+            self.data.keep(chunk);
+            self.data.own.reserve(value.len() + 1);
+            self.data.own.push(b'\n');
+            self.data.own.extend_from_slice(&chunk[value]);
+        } else {
+            self.data.set(value);
+            self.has_data = true;
+        }
+    }
+
+    /// A `data` line began; its value follows in pieces.
+    pub fn open_data_line(&mut self, chunk: &[u8]) {
+        self.data.keep(chunk);
+        if self.has_data {
+            self.data.own.push(b'\n');
+        }
+    }
+
+    pub fn push_data(&mut self, piece: &[u8]) {
+        self.data.own.extend_from_slice(piece);
+    }
+
+    /// What the guard counts of the finished lines, the raw bytes apart; in bytes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.data.len() + self.event.len() + self.id.len()
+    }
+
+    /// The number of raw bytes up to `end` in the chunk.
+    pub fn raw_len(&self, end: usize) -> usize {
+        self.raw.own.len() + (end - self.raw.from)
+    }
+
+    /// The raw bytes start anew at `at` in the chunk.
+    pub fn start_raw(&mut self, at: usize) {
+        empty(&mut self.raw.own);
+        self.raw.from = at;
+    }
+
+    /// The chunk's bytes before `at` are no raw bytes.
+    pub fn skip_raw(&mut self, at: usize) {
+        self.raw.from = at;
+    }
+
+    /// Raw bytes that are not in the chunk at hand.
+    pub fn push_raw(&mut self, bytes: &[u8]) {
+        self.raw.own.extend_from_slice(bytes);
+    }
+
+    /// Keeps the raw bytes up to `end`; the rest starts at `from`.
+    pub fn keep_raw(&mut self, chunk: &[u8], end: usize, from: usize) {
+        self.raw.own.extend_from_slice(&chunk[self.raw.from..end]);
+        self.raw.from = from;
+    }
+
+    pub fn raw(&self) -> &[u8] {
+        &self.raw.own
+    }
+
+    /// The chunk ends: what is still a span of it becomes our own.
+    #[inline]
+    pub fn outlive(&mut self, chunk: &[u8]) {
+        self.data.outlive(chunk);
+        self.event.outlive(chunk);
+        self.id.outlive(chunk);
+    }
+
+    /// A new block begins. The raw bytes are apart, see [`Block::start_raw`].
+    #[inline]
+    pub fn clear(&mut self) {
+        self.data.clear();
+        self.event.clear();
+        self.id.clear();
+        self.retry = None;
+        self.has_data = false;
+        self.has_field = false;
+        self.has_line = false;
+    }
+}

@@ -1,0 +1,96 @@
+//! Lines: a line ends at CRLF, LF or CR and at nothing else.
+//!
+//! [`LineEnds`] hands out the position of every CR and LF of a chunk once, in order. That a CRLF
+//! is one line end is the parser's to say: it swallows an LF that directly follows a CR, since
+//! the two may come in different chunks.
+
+use crate::scan;
+
+/// Blocks without a line end after which the line is taken for a long one.
+const LONG: u32 = 3;
+
+/// How far a chunk has been parsed. A new chunk starts at `Cursor::default()`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cursor {
+    /// The first byte of the line at hand.
+    pub(crate) at: usize,
+    pub(crate) ends: LineEnds,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LineEnds {
+    /// The line ends found and not yet handed out, counted from `base`.
+    mask: u64,
+    base: usize,
+    /// Bytes searched so far.
+    searched: usize,
+}
+
+impl LineEnds {
+    /// The position of the next CR or LF of `chunk`, which is the same chunk at each call.
+    #[inline]
+    pub fn next(&mut self, chunk: &[u8]) -> Option<usize> {
+        if self.mask == 0 && !self.search(chunk) {
+            return None;
+        }
+        let end = self.base + self.mask.trailing_zeros() as usize;
+        self.mask &= self.mask - 1;
+        Some(end)
+    }
+
+    #[inline]
+    fn search(&mut self, chunk: &[u8]) -> bool {
+        let mut misses = 0;
+        loop {
+            let rest = &chunk[self.searched..];
+            self.base = self.searched;
+            let Some(block) = rest.first_chunk::<{ scan::BLOCK }>() else {
+                self.searched = chunk.len();
+                self.mask = match chunk.last_chunk::<{ scan::BLOCK }>() {
+                    _ if rest.is_empty() => 0,
+                    // The chunk's last block, less what was searched before.
+                    Some(last) => scan::line_ends(last) >> (scan::BLOCK - rest.len()),
+                    None => scan::line_ends_short(rest),
+                };
+                return self.mask != 0;
+            };
+            self.mask = scan::line_ends(block);
+            self.searched += scan::BLOCK;
+            if self.mask != 0 {
+                return true;
+            }
+            misses += 1;
+            if misses == LONG {
+                // A long line: wider steps than ours pay for their start.
+                match memchr::memchr2(b'\n', b'\r', &chunk[self.searched..]) {
+                    Some(skipped) => self.searched += skipped,
+                    None => self.searched = chunk.len(),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_end_once_and_in_order() {
+        for length in 0..700 {
+            for step in [1, 2, 3, 17, 63, 64, 65, 200, 699] {
+                let chunk: Vec<u8> = (0..length)
+                    .map(|i| match i % step {
+                        0 if i % 2 == 0 => b'\n',
+                        0 => b'\r',
+                        _ => b'x',
+                    })
+                    .collect();
+                let mut ends = LineEnds::default();
+                let found: Vec<_> = std::iter::from_fn(|| ends.next(&chunk)).collect();
+                let expected: Vec<_> = (0..length).filter(|i| i % step == 0).collect();
+                assert_eq!(found, expected, "{length} bytes, one in {step}");
+            }
+        }
+    }
+}

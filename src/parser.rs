@@ -1,0 +1,656 @@
+//! The parser: an event stream interpreted line by line, across chunks.
+//!
+//! A line that lies whole in the chunk is taken apart where it lies. A line that the network cut
+//! goes through [`Partial`]: its first bytes are held until they decide what it is, then its value
+//! goes where it belongs, piece by piece, or nowhere. Both end in the same rules.
+
+use crate::block::{Block, empty};
+use crate::diagnostics::{Diagnostic, Ended, Kind, Watch, unknown_name};
+use crate::field::{self, Digits, Field, Line};
+use crate::filter::Filter;
+use crate::guard::{Guard, Overflow};
+use crate::lines::Cursor;
+use crate::sink::{Event, Flow, Sink};
+
+const BOM: [u8; 3] = *b"\xEF\xBB\xBF";
+
+/// What to tell the sink, and the limit.
+#[derive(Debug)]
+pub struct Options {
+    /// Retained bytes at most; `None` for no limit.
+    pub max_buffer_size: Option<usize>,
+    pub comments: bool,
+    pub diagnostics: bool,
+    /// Whether events carry the bytes of their blocks.
+    pub raw: bool,
+    /// `None` keeps every event.
+    pub filter: Option<Filter>,
+}
+
+impl Options {
+    pub const MAX_BUFFER_SIZE: usize = 64 * 1024 * 1024;
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            max_buffer_size: Some(Self::MAX_BUFFER_SIZE),
+            comments: false,
+            diagnostics: false,
+            raw: false,
+            filter: None,
+        }
+    }
+}
+
+/// What became of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Progress {
+    /// The whole chunk is parsed.
+    Done,
+    /// The sink wanted a pause; the chunk goes on at the cursor.
+    Paused,
+    /// The guard's limit is exceeded; the parser is closed and holds nothing.
+    Overflow,
+}
+
+/// A line of which a part has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Partial {
+    /// None: the next byte starts a line.
+    #[default]
+    Nothing,
+    /// It is not decided yet what it is.
+    Head,
+    /// The value of a field goes on.
+    Value(Field),
+    /// A comment that somebody wants to see goes on.
+    Comment,
+    /// To be ignored to its end.
+    Ignored(Ended),
+}
+
+/// Everything that `reset` makes anew.
+#[derive(Debug, Default)]
+struct State {
+    /// How many bytes of a BOM have been seen; `BOM.len()` when that is settled.
+    bom: usize,
+    after_cr: bool,
+    partial: Partial,
+    head: [u8; field::HEAD],
+    head_len: usize,
+    /// The value so far of an unfinished `event`, `id` or comment line.
+    value: Vec<u8>,
+    /// The value so far of an unfinished `retry` line.
+    digits: Digits,
+    block: Block,
+    watch: Watch,
+    /// Line ends so far.
+    line: u64,
+    /// Bytes in the chunks before the one at hand.
+    passed: u64,
+    /// Where the unfinished line began in the stream.
+    line_offset: u64,
+    retry: Option<u64>,
+    skipped: u64,
+    closed: bool,
+    overflow: bool,
+    truncated: bool,
+}
+
+/// An incremental event stream parser.
+///
+/// Time is linear in the bytes fed, however they are cut. No byte sequence makes it fail, but
+/// for what exceeds the limit.
+#[derive(Debug)]
+pub struct Parser {
+    options: Options,
+    guard: Guard,
+    state: State,
+}
+
+impl Default for Parser {
+    fn default() -> Self {
+        Parser::new(Options::default())
+    }
+}
+
+impl Parser {
+    pub fn new(options: Options) -> Self {
+        Parser {
+            guard: Guard::new(options.max_buffer_size),
+            options,
+            state: State::default(),
+        }
+    }
+
+    /// Begins a new stream with the same options.
+    pub fn reset(&mut self) {
+        self.state = State::default();
+    }
+
+    /// The latest valid `retry` of the stream, in milliseconds.
+    pub fn retry(&self) -> Option<u64> {
+        self.state.retry
+    }
+
+    /// Events that the filter left out.
+    pub fn skipped(&self) -> u64 {
+        self.state.skipped
+    }
+
+    /// Whether nothing more can be fed, after [`Parser::close`] or an overflow.
+    pub fn is_closed(&self) -> bool {
+        self.state.closed
+    }
+
+    /// Whether the limit was exceeded.
+    pub fn has_overflowed(&self) -> bool {
+        self.state.overflow
+    }
+
+    /// Whether [`Parser::close`] found the stream ended inside a block.
+    pub fn is_truncated(&self) -> bool {
+        self.state.truncated
+    }
+
+    /// What the guard counts, in bytes. Of use between chunks.
+    pub fn buffered(&self) -> usize {
+        self.count(0)
+    }
+
+    /// Parses a chunk to its end, whatever the sink says. A closed parser takes in nothing.
+    pub fn feed(&mut self, chunk: &[u8], sink: &mut impl Sink) -> Result<(), Overflow> {
+        let mut cursor = Cursor::default();
+        loop {
+            match self.step(chunk, &mut cursor, sink) {
+                Progress::Done => return Ok(()),
+                Progress::Paused => {}
+                Progress::Overflow => {
+                    return Err(Overflow {
+                        limit: self.guard.limit,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Parses a chunk from `cursor` on until its end or until the sink says [`Flow::Stop`].
+    ///
+    /// A chunk that was paused must be given again, with its cursor, until it is done: what the
+    /// block holds are spans of it.
+    #[inline]
+    pub fn step<S: Sink>(&mut self, chunk: &[u8], cursor: &mut Cursor, sink: &mut S) -> Progress {
+        if self.state.closed {
+            return if self.state.overflow {
+                Progress::Overflow
+            } else {
+                Progress::Done
+            };
+        }
+        if self.state.bom < BOM.len() {
+            self.take_bom(chunk, cursor);
+        }
+        self.guard
+            .arm(self.count(cursor.at), chunk.len() - cursor.at);
+        match self.lines(chunk, cursor, sink) {
+            Ok(Flow::Stop) => Progress::Paused,
+            Ok(Flow::Continue) => Progress::Done,
+            Err(Overflow { .. }) => {
+                self.overflow();
+                Progress::Overflow
+            }
+        }
+    }
+
+    /// Ends the stream. Hands over the unfinished event, if a `data` field had begun: the last
+    /// line counts without its ending. Neither `retry` nor the last event ID changes.
+    pub fn close<R>(&mut self, take: impl FnOnce(Event<'_>) -> R) -> Option<R> {
+        if self.state.closed {
+            return None;
+        }
+        if self.state.bom < BOM.len() {
+            let seen = std::mem::replace(&mut self.state.bom, BOM.len());
+            self.line_before_chunk(&BOM[..seen]);
+        }
+        let truncated = self.state.partial != Partial::Nothing || self.state.block.has_line;
+        let retry = self.state.retry;
+        if self.state.partial != Partial::Nothing {
+            self.end_partial(&[]);
+        }
+        let block = &self.state.block;
+        let event = block.has_data.then(|| take(self.event(&[])));
+        self.state = State {
+            retry,
+            skipped: self.state.skipped,
+            closed: true,
+            truncated,
+            ..State::default()
+        };
+        event
+    }
+
+    #[cold]
+    fn overflow(&mut self) {
+        self.state = State {
+            retry: self.state.retry,
+            skipped: self.state.skipped,
+            closed: true,
+            overflow: true,
+            ..State::default()
+        };
+    }
+
+    /// One leading BOM is dropped, which may come in pieces. What only began like one is text.
+    #[cold]
+    fn take_bom(&mut self, chunk: &[u8], cursor: &mut Cursor) {
+        while self.state.bom < BOM.len() {
+            let Some(&byte) = chunk.get(cursor.at) else {
+                break;
+            };
+            if byte == BOM[self.state.bom] {
+                self.state.bom += 1;
+                cursor.at += 1;
+            } else {
+                let seen = std::mem::replace(&mut self.state.bom, BOM.len());
+                self.line_before_chunk(&BOM[..seen]);
+            }
+        }
+        self.state.block.skip_raw(cursor.at);
+    }
+
+    /// The first line starts with `bytes`, which were held back or are passed already.
+    fn line_before_chunk(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        if self.options.raw {
+            self.state.block.push_raw(bytes);
+        }
+        self.state.line_offset = 0;
+        // Too few to be counted: no value begins before a colon.
+        let _ = self.piece(&[], 0, bytes);
+    }
+
+    #[inline(always)]
+    fn lines<S: Sink>(
+        &mut self,
+        chunk: &[u8],
+        cursor: &mut Cursor,
+        sink: &mut S,
+    ) -> Result<Flow, Overflow> {
+        while let Some(end) = cursor.ends.next(chunk) {
+            let at = cursor.at;
+            let byte = chunk[end];
+            cursor.at = end + 1;
+            let partial = self.state.partial != Partial::Nothing;
+            let flow = if end > at && !partial {
+                self.whole_line(chunk, at, end, sink)?
+            } else if partial {
+                self.rest_of_line(chunk, at, end, sink)?
+            } else if byte == b'\n' && self.state.after_cr {
+                self.state.after_cr = false;
+                self.swallow(end)?;
+                continue;
+            } else {
+                self.blank_line(chunk, at, sink)
+            };
+            self.state.line += 1;
+            self.state.after_cr = byte == b'\r';
+            if flow == Flow::Stop {
+                return Ok(flow);
+            }
+        }
+        self.end_of_chunk(chunk, cursor.at)?;
+        Ok(Flow::Continue)
+    }
+
+    /// A line that lies in the chunk from its first byte to its last.
+    #[inline(always)]
+    fn whole_line<S: Sink>(
+        &mut self,
+        chunk: &[u8],
+        at: usize,
+        end: usize,
+        sink: &mut S,
+    ) -> Result<Flow, Overflow> {
+        let line = &chunk[at..end];
+        let line_is = field::split(line);
+        if self.guard.armed() {
+            self.check(self.count(end) + self.counted(line_is))?;
+        }
+        let block = &mut self.state.block;
+        let mut ignored = false;
+        let ended = match line_is {
+            Line::Field(field, value) => {
+                let span = end - value.len()..end;
+                match field {
+                    Field::Data => block.data_line(chunk, span),
+                    Field::Event => block.event.set(span),
+                    Field::Id if field::is_valid_id(value) => block.id.set(span),
+                    Field::Id => ignored = true,
+                    Field::Retry => {
+                        let mut digits = Digits::default();
+                        digits.push(value);
+                        ignored = self.end_retry(digits);
+                    }
+                }
+                Ended::Field { field, ignored }
+            }
+            Line::Comment(_) => Ended::Comment,
+            Line::Unknown => Ended::Unknown,
+        };
+        self.line_ended(ended);
+        let mut flow = Flow::Continue;
+        if self.options.diagnostics {
+            let valid = std::str::from_utf8(line).is_ok();
+            let offset = self.state.passed + at as u64;
+            flow = self.diagnose(ended, valid, unknown_name(line), offset, sink);
+        }
+        if self.options.comments
+            && let Line::Comment(text) = line_is
+        {
+            flow = sink.comment(text);
+        }
+        if self.guard.armed() {
+            self.check(self.count(end + 1))?;
+        }
+        Ok(flow)
+    }
+
+    /// The last piece of a line whose first ones came in earlier chunks.
+    #[cold]
+    fn rest_of_line<S: Sink>(
+        &mut self,
+        chunk: &[u8],
+        at: usize,
+        end: usize,
+        sink: &mut S,
+    ) -> Result<Flow, Overflow> {
+        if end > at {
+            self.piece(chunk, end, &chunk[at..end])?;
+        }
+        let ended = self.end_partial(chunk);
+        let mut flow = Flow::Continue;
+        if self.options.diagnostics {
+            let watch = std::mem::take(&mut self.state.watch);
+            let (valid, name) = (watch.is_valid_utf8(), unknown_name(watch.start()));
+            flow = self.diagnose(ended, valid, name, self.state.line_offset, sink);
+        }
+        if self.options.comments && ended == Ended::Comment {
+            flow = sink.comment(&self.state.value);
+        }
+        empty(&mut self.state.value);
+        self.check(self.count(end + 1))?;
+        Ok(flow)
+    }
+
+    /// The LF of a CRLF whose CR has ended the line.
+    #[cold]
+    fn swallow(&mut self, lf: usize) -> Result<(), Overflow> {
+        if self.options.raw {
+            let block = &mut self.state.block;
+            if block.raw_len(lf) == 0 {
+                // It belongs to the blank line that ended the block before.
+                block.start_raw(lf + 1);
+            }
+            self.check(self.count(lf + 1))?;
+        }
+        Ok(())
+    }
+
+    /// The end of a block: its ID becomes the last event ID, its data an event.
+    #[inline(always)]
+    fn blank_line<S: Sink>(&mut self, chunk: &[u8], at: usize, sink: &mut S) -> Flow {
+        let mut flow = Flow::Continue;
+        if self.options.raw {
+            self.state.block.keep_raw(chunk, at, at + 1);
+        }
+        let block = &self.state.block;
+        if block.id.is_set() {
+            sink.last_event_id(block.id.get(chunk));
+        }
+        if block.has_data {
+            let event = self.event(chunk);
+            match &self.options.filter {
+                Some(filter) if !filter.keeps(event.event, event.data) => self.state.skipped += 1,
+                _ => flow = sink.event(event),
+            }
+        } else if block.has_field && self.options.diagnostics {
+            flow = sink.diagnostic(Diagnostic {
+                kind: Kind::NoData,
+                line: self.state.line + 1,
+                offset: self.state.passed + at as u64,
+                detail: "",
+            });
+        }
+        self.state.block.clear();
+        if self.options.raw {
+            self.state.block.start_raw(at + 1);
+        }
+        flow
+    }
+
+    #[inline(always)]
+    fn event<'a>(&'a self, chunk: &'a [u8]) -> Event<'a> {
+        let block = &self.state.block;
+        Event {
+            event: block.event.get(chunk),
+            data: block.data.get(chunk),
+            id: block.id.is_set().then(|| block.id.get(chunk)),
+            retry: block.retry,
+            raw: self.options.raw.then(|| block.raw()),
+        }
+    }
+
+    #[inline]
+    fn end_of_chunk(&mut self, chunk: &[u8], at: usize) -> Result<(), Overflow> {
+        if at < chunk.len() {
+            if self.state.partial == Partial::Nothing {
+                self.state.line_offset = self.state.passed + at as u64;
+            }
+            self.piece(chunk, chunk.len(), &chunk[at..])?;
+        }
+        self.state.block.outlive(chunk);
+        if self.options.raw {
+            self.state.block.keep_raw(chunk, chunk.len(), 0);
+        }
+        self.state.passed += chunk.len() as u64;
+        Ok(())
+    }
+
+    /// Takes in a piece of a line that is not whole; `end` is where it ends in the chunk.
+    fn piece(&mut self, chunk: &[u8], end: usize, mut piece: &[u8]) -> Result<(), Overflow> {
+        if self.options.diagnostics {
+            self.state.watch.push(piece);
+        }
+        let state = &mut self.state;
+        if matches!(state.partial, Partial::Nothing | Partial::Head) {
+            state.partial = Partial::Head;
+            let taken = piece.len().min(field::HEAD - state.head_len);
+            state.head[state.head_len..][..taken].copy_from_slice(&piece[..taken]);
+            state.head_len += taken;
+            if state.head_len == field::HEAD {
+                self.decide(chunk);
+            }
+            piece = &piece[taken..];
+        }
+        let counts = matches!(
+            self.state.partial,
+            Partial::Value(Field::Data | Field::Event | Field::Id) | Partial::Comment
+        );
+        if self.guard.armed() {
+            self.check(self.count(end) + if counts { piece.len() } else { 0 })?;
+        }
+        self.push(piece);
+        Ok(())
+    }
+
+    /// The first bytes of a cut line decide what it is and where its value goes.
+    fn decide(&mut self, chunk: &[u8]) {
+        let state = &mut self.state;
+        let head = state.head;
+        let head = &head[..std::mem::take(&mut state.head_len)];
+        let value = match field::split(head) {
+            Line::Field(field, value) => {
+                state.partial = Partial::Value(field);
+                if field == Field::Data {
+                    state.block.open_data_line(chunk);
+                }
+                value
+            }
+            Line::Comment(text) if self.options.comments => {
+                state.partial = Partial::Comment;
+                text
+            }
+            Line::Comment(_) => {
+                state.partial = Partial::Ignored(Ended::Comment);
+                return;
+            }
+            Line::Unknown => {
+                state.partial = Partial::Ignored(Ended::Unknown);
+                return;
+            }
+        };
+        self.push(value);
+    }
+
+    fn push(&mut self, piece: &[u8]) {
+        let state = &mut self.state;
+        match state.partial {
+            Partial::Value(Field::Data) => state.block.push_data(piece),
+            Partial::Value(Field::Retry) => state.digits.push(piece),
+            Partial::Value(Field::Event | Field::Id) | Partial::Comment => {
+                state.value.extend_from_slice(piece);
+            }
+            Partial::Nothing | Partial::Head | Partial::Ignored(_) => {}
+        }
+    }
+
+    /// A cut line ended: what was decided about it takes effect.
+    fn end_partial(&mut self, chunk: &[u8]) -> Ended {
+        if self.state.partial == Partial::Head {
+            self.decide(chunk);
+        }
+        let state = &mut self.state;
+        let mut ignored = false;
+        let ended = match std::mem::take(&mut state.partial) {
+            Partial::Value(field) => {
+                match field {
+                    Field::Data => state.block.has_data = true,
+                    Field::Event => state.block.event.set_own(&mut state.value),
+                    Field::Id if field::is_valid_id(&state.value) => {
+                        state.block.id.set_own(&mut state.value);
+                    }
+                    Field::Id => ignored = true,
+                    Field::Retry => {
+                        let digits = std::mem::take(&mut state.digits);
+                        ignored = self.end_retry(digits);
+                    }
+                }
+                Ended::Field { field, ignored }
+            }
+            Partial::Ignored(ended) => ended,
+            Partial::Comment | Partial::Nothing | Partial::Head => Ended::Comment,
+        };
+        self.line_ended(ended);
+        ended
+    }
+
+    /// Whether the value is ignored.
+    fn end_retry(&mut self, digits: Digits) -> bool {
+        let milliseconds = digits.milliseconds();
+        if milliseconds.is_some() {
+            self.state.block.retry = milliseconds;
+            self.state.retry = milliseconds;
+        }
+        milliseconds.is_none()
+    }
+
+    #[inline(always)]
+    fn line_ended(&mut self, ended: Ended) {
+        let block = &mut self.state.block;
+        block.has_line |= ended != Ended::Comment;
+        block.has_field |= matches!(ended, Ended::Field { .. });
+    }
+
+    #[cold]
+    fn diagnose<S: Sink>(
+        &mut self,
+        ended: Ended,
+        valid_utf8: bool,
+        name: &str,
+        offset: u64,
+        sink: &mut S,
+    ) -> Flow {
+        let mut flow = Flow::Continue;
+        let mut tell = |kind, detail| {
+            flow = sink.diagnostic(Diagnostic {
+                kind,
+                line: self.state.line + 1,
+                offset,
+                detail,
+            });
+        };
+        if !valid_utf8 {
+            let detail = match ended {
+                Ended::Field { field, .. } => field.name(),
+                Ended::Comment | Ended::Unknown => "",
+            };
+            tell(Kind::InvalidUtf8, detail);
+        }
+        match ended {
+            Ended::Unknown => tell(Kind::UnknownField, name),
+            Ended::Field {
+                field: Field::Retry,
+                ignored: true,
+            } => tell(Kind::InvalidRetry, ""),
+            Ended::Field {
+                field: Field::Id,
+                ignored: true,
+            } => tell(Kind::InvalidId, ""),
+            Ended::Field { .. } | Ended::Comment => {}
+        }
+        flow
+    }
+
+    /// What the guard counts of a line while it has not ended.
+    fn counted(&self, line: Line<'_>) -> usize {
+        match line {
+            Line::Field(Field::Data | Field::Event | Field::Id, value) => value.len(),
+            Line::Comment(text) if self.options.comments => text.len(),
+            Line::Field(Field::Retry, _) | Line::Comment(_) | Line::Unknown => 0,
+        }
+    }
+
+    /// What the guard counts when the chunk is parsed up to `end`.
+    #[inline]
+    fn count(&self, end: usize) -> usize {
+        let state = &self.state;
+        let mut count = state.block.len();
+        if state.partial != Partial::Nothing {
+            count += match state.partial {
+                Partial::Head => self.counted(field::split(&state.head[..state.head_len])),
+                _ => state.value.len(),
+            };
+            // The LF that joins an unfinished line to those before counts when it ends.
+            let joined = state.partial == Partial::Value(Field::Data) && state.block.has_data;
+            count -= usize::from(joined);
+        }
+        if self.options.raw {
+            count += state.block.raw_len(end);
+        }
+        count
+    }
+
+    fn check(&self, count: usize) -> Result<(), Overflow> {
+        if self.guard.exceeded_by(count) {
+            Err(Overflow {
+                limit: self.guard.limit,
+            })
+        } else {
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The calls that are made once per chunk or per event, as plain C functions in the types' slots.
+//!
+//! PyO3 makes the types; here their hottest entries are exchanged for ones that do the same with
+//! less around it (measured in `benches/NOTES.md`).
+
+use std::ptr;
+
+use pyo3::prelude::*;
+use pyo3::{PyTypeInfo, ffi, intern};
+
+use super::aiter::{AsyncEventIterator, Sent};
+use super::iter::EventIterator;
+use super::parser::Parser;
+
+unsafe extern "C" fn next(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: called by the interpreter, attached, with an object of the type.
+    unsafe {
+        let py = Python::assume_attached();
+        let object = Bound::ref_from_ptr(py, &object).cast_unchecked::<EventIterator>();
+        match EventIterator::following(object) {
+            Ok(item) => item.map_or(ptr::null_mut(), Py::into_ptr),
+            Err(error) => {
+                error.restore(py);
+                ptr::null_mut()
+            }
+        }
+    }
+}
+
+unsafe extern "C" fn feed(
+    object: *mut ffi::PyObject,
+    chunk: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: called by the interpreter, attached, with an object of the type.
+    unsafe {
+        let py = Python::assume_attached();
+        let object = Bound::ref_from_ptr(py, &object).cast_unchecked::<Parser>();
+        match Parser::fed(object, Bound::ref_from_ptr(py, &chunk)) {
+            Ok(list) => list.into_ptr(),
+            Err(error) => {
+                error.restore(py);
+                ptr::null_mut()
+            }
+        }
+    }
+}
+
+unsafe extern "C" fn send(
+    object: *mut ffi::PyObject,
+    value: *mut ffi::PyObject,
+    result: *mut *mut ffi::PyObject,
+) -> ffi::PySendResult {
+    // SAFETY: called by the interpreter, attached, with an object of the type and a place for the
+    // result.
+    unsafe {
+        let py = Python::assume_attached();
+        let object = Bound::ref_from_ptr(py, &object).cast_unchecked::<AsyncEventIterator>();
+        match AsyncEventIterator::sent(object, value) {
+            Ok(Sent::Return(item)) => {
+                *result = item.into_ptr();
+                ffi::PySendResult::PYGEN_RETURN
+            }
+            Ok(Sent::Yield(value)) => {
+                *result = value.into_ptr();
+                ffi::PySendResult::PYGEN_NEXT
+            }
+            Err(error) => {
+                error.restore(py);
+                *result = ptr::null_mut();
+                ffi::PySendResult::PYGEN_ERROR
+            }
+        }
+    }
+}
+
+/// Puts the functions in their places.
+pub fn init(py: Python<'_>) -> PyResult<()> {
+    let feed_method = Box::leak(Box::new(ffi::PyMethodDef {
+        ml_name: c"feed".as_ptr(),
+        ml_meth: ffi::PyMethodDefPointer { PyCFunction: feed },
+        ml_flags: ffi::METH_O,
+        ml_doc: Parser::type_object(py)
+            .getattr(intern!(py, "feed"))?
+            .getattr("__doc__")?
+            .extract::<String>()
+            .map(|doc| {
+                let doc = format!("feed($self, chunk, /)\n--\n\n{doc}\0");
+                doc.leak().as_ptr().cast()
+            })?,
+    }));
+    // SAFETY: the types are ours and complete, nobody uses them yet, and each function takes
+    // objects of the type whose slot it is put in.
+    unsafe {
+        let parser = Parser::type_object_raw(py);
+        let feed = ffi::PyDescr_NewMethod(parser, feed_method);
+        let feed = Bound::from_owned_ptr_or_err(py, feed)?;
+        Parser::type_object(py).setattr("feed", feed)?;
+        let iterator = EventIterator::type_object_raw(py);
+        (*iterator).tp_iternext = Some(next);
+        ffi::PyType_Modified(iterator);
+        let iterator = AsyncEventIterator::type_object_raw(py);
+        if let Some(slots) = (*iterator).tp_as_async.as_mut() {
+            slots.am_send = Some(send);
+        }
+        ffi::PyType_Modified(iterator);
+    }
+    Ok(())
+}

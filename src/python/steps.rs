@@ -1,0 +1,350 @@
+//! What both iterators do: one item per step, chunk after chunk, and an end in one of three ways.
+
+use pyo3::exceptions::PyException;
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use super::make::{Maker, empty};
+use super::package::{self, checked};
+use super::shared::Shared;
+use crate::{Cursor, Options, Progress};
+
+/// What becomes of an event that the end of the stream cut off.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unfinished {
+    Discard,
+    Raise,
+    Yield,
+}
+
+/// What a step came to.
+pub enum Step {
+    Item(Py<PyAny>),
+    /// The chunk is used up: pull the next one, then `accept` it, or `end`, or `fail`.
+    Chunk,
+    Overflow(Option<usize>),
+    /// An object could not be made. The exception is set.
+    Failed,
+    /// The iteration has ended.
+    End,
+    /// The stream ended inside a block, and that is to be an error.
+    Interrupted {
+        unfinished: Option<Py<PyAny>>,
+        last_event_id: Py<PyAny>,
+    },
+    /// Another step is waiting for the source.
+    Busy,
+}
+
+/// The state of an iterator.
+pub struct Inner {
+    core: crate::Parser,
+    maker: Maker,
+    limit: Option<usize>,
+    /// Exactly `bytes`.
+    chunk: Option<Py<PyBytes>>,
+    cursor: Cursor,
+    policy: Unfinished,
+    pulling: bool,
+    ended: bool,
+    unfinished: Option<Py<PyAny>>,
+}
+
+impl Inner {
+    #[inline(always)]
+    fn step(&mut self, py: Python<'_>) -> Step {
+        if let Some(item) = self.ready() {
+            return Step::Item(item);
+        }
+        if self.pulling {
+            return Step::Busy;
+        }
+        if let Some(chunk) = &self.chunk {
+            let bytes = chunk.as_bytes(py);
+            let progress = self.core.step(bytes, &mut self.cursor, &mut self.maker);
+            match progress {
+                Progress::Paused => {}
+                Progress::Done => self.chunk = None,
+                Progress::Overflow => self.ended = true,
+            }
+            if std::mem::take(&mut self.maker.failed) {
+                return Step::Failed;
+            }
+            if let Some(item) = self.ready() {
+                return Step::Item(item);
+            }
+        }
+        if self.ended {
+            return self.overflow_or_end();
+        }
+        self.pulling = true;
+        Step::Chunk
+    }
+
+    /// The next of the items made; the last line made at most two.
+    #[inline(always)]
+    fn ready(&mut self) -> Option<Py<PyAny>> {
+        match self.maker.items.len() {
+            0 => None,
+            1 => self.maker.items.pop(),
+            _ => Some(self.maker.items.remove(0)),
+        }
+    }
+
+    #[cold]
+    fn overflow_or_end(&mut self) -> Step {
+        let overflow = self.core.has_overflowed() && self.chunk.take().is_some();
+        if overflow {
+            Step::Overflow(self.limit)
+        } else {
+            Step::End
+        }
+    }
+
+    /// The stream is over, by its end or by a fault of the source.
+    fn close(&mut self, py: Python<'_>) {
+        let Inner { core, maker, .. } = self;
+        let event = core.close(|event| maker.make_unfinished(py, event));
+        self.unfinished = event.flatten();
+        self.pulling = false;
+        self.ended = true;
+    }
+
+    fn end(&mut self, py: Python<'_>) -> Step {
+        self.close(py);
+        if std::mem::take(&mut self.maker.failed) {
+            return Step::Failed;
+        }
+        let unfinished = self.unfinished.as_ref().map(|event| event.clone_ref(py));
+        match self.policy {
+            Unfinished::Raise if self.core.is_truncated() => Step::Interrupted {
+                unfinished,
+                last_event_id: self.maker.last_event_id.clone_ref(py),
+            },
+            Unfinished::Yield => unfinished.map_or(Step::End, Step::Item),
+            Unfinished::Raise | Unfinished::Discard => Step::End,
+        }
+    }
+}
+
+/// A source and how to close it, if that is for us to do.
+struct Source {
+    chunks: Option<Py<PyAny>>,
+    close: Option<Py<PyAny>>,
+}
+
+/// An iterator's parts. Every use of the state is one call of `Shared::with` in here.
+pub struct Steps {
+    inner: Shared<Inner>,
+    source: Shared<Source>,
+}
+
+impl Steps {
+    /// `opened` is what `sync_chunks` or `async_chunks` returned.
+    pub fn new(
+        opened: &Bound<'_, PyAny>,
+        unfinished: Option<&Bound<'_, PyAny>>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let py = opened.py();
+        let policy = match unfinished {
+            None => Unfinished::Discard,
+            Some(policy) => {
+                let policy = package::check_unfinished(py)?.call1((policy,))?;
+                match policy.extract()? {
+                    "raise" => Unfinished::Raise,
+                    "yield" => Unfinished::Yield,
+                    _ => Unfinished::Discard,
+                }
+            }
+        };
+        let checked = checked(py, options, Some(Options::MAX_BUFFER_SIZE))?;
+        let (chunks, close): (Py<PyAny>, Option<Py<PyAny>>) = opened.extract()?;
+        let last_event_id = checked.last_event_id.unwrap_or_else(|| empty(py));
+        Ok(Steps {
+            inner: Shared::new(Inner {
+                limit: checked.core.max_buffer_size,
+                core: crate::Parser::new(checked.core),
+                maker: Maker::new(last_event_id, true),
+                chunk: None,
+                cursor: Cursor::default(),
+                policy,
+                pulling: false,
+                ended: false,
+                unfinished: None,
+            }),
+            source: Shared::new(Source {
+                chunks: Some(chunks),
+                close,
+            }),
+        })
+    }
+
+    /// The next item, if the chunk at hand has one.
+    #[inline(always)]
+    pub fn step(&self, owner: &Bound<'_, PyAny>) -> Step {
+        // SAFETY: parsing makes objects and runs no Python code; the chunk is exactly bytes.
+        unsafe { self.inner.with(owner, |inner| inner.step(owner.py())) }
+    }
+
+    /// Takes in the next chunk, once pulled.
+    #[inline(always)]
+    pub fn accept(&self, owner: &Bound<'_, PyAny>, chunk: Bound<'_, PyBytes>) {
+        // SAFETY: the chunk is exactly bytes, and so is the one that is dropped, if any.
+        unsafe {
+            self.inner.with(owner, |inner| {
+                inner.chunk = Some(chunk.unbind());
+                inner.cursor = Cursor::default();
+                inner.pulling = false;
+            });
+        }
+    }
+
+    /// The source has no more chunks.
+    pub fn end(&self, owner: &Bound<'_, PyAny>) -> Step {
+        drop(self.take_source(owner));
+        // SAFETY: an event is made; no Python code runs.
+        unsafe { self.inner.with(owner, |inner| inner.end(owner.py())) }
+    }
+
+    /// The source failed, or gave something that is no chunk. Only an `Exception` ends the
+    /// iteration; a step that was cancelled or interrupted can be made again.
+    pub fn fail(&self, owner: &Bound<'_, PyAny>, error: PyErr, of_source: bool) -> PyErr {
+        let py = owner.py();
+        let ends = error.is_instance_of::<PyException>(py);
+        if ends && of_source {
+            drop(self.take_source(owner));
+        }
+        // SAFETY: an event is made at most; no Python code runs.
+        unsafe {
+            self.inner.with(owner, |inner| {
+                if ends {
+                    inner.close(py);
+                }
+                inner.pulling = false;
+            });
+        }
+        error
+    }
+
+    /// A step that waited for the source was given up.
+    pub fn give_up(&self, owner: &Bound<'_, PyAny>) {
+        // SAFETY: a flag is set.
+        unsafe { self.inner.with(owner, |inner| inner.pulling = false) }
+    }
+
+    /// Whether a step is waiting for the source.
+    pub fn is_pulling(&self, owner: &Bound<'_, PyAny>) -> bool {
+        // SAFETY: a flag is read.
+        unsafe { self.inner.with(owner, |inner| inner.pulling) }
+    }
+
+    /// The source, as long as there is one.
+    #[inline(always)]
+    pub fn source<'py>(&self, owner: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+        let py = owner.py();
+        // SAFETY: a reference is copied.
+        unsafe {
+            self.source.with(owner, |source| {
+                source.chunks.as_ref().map(|chunks| chunks.bind(py).clone())
+            })
+        }
+    }
+
+    /// Ends the iteration early; returns what closes the source.
+    pub fn leave(&self, owner: &Bound<'_, PyAny>) -> Option<Py<PyAny>> {
+        // SAFETY: a chunk that is exactly bytes and our own items are dropped.
+        unsafe {
+            self.inner.with(owner, |inner| {
+                inner.ended = true;
+                inner.chunk = None;
+                inner.maker.items.clear();
+            });
+        }
+        self.take_source(owner).close
+    }
+
+    fn take_source(&self, owner: &Bound<'_, PyAny>) -> Source {
+        // SAFETY: references are moved.
+        unsafe {
+            self.source.with(owner, |source| Source {
+                chunks: source.chunks.take(),
+                close: source.close.take(),
+            })
+        }
+    }
+
+    pub fn last_event_id(&self, owner: &Bound<'_, PyAny>) -> Py<PyAny> {
+        let py = owner.py();
+        // SAFETY: a reference is copied.
+        unsafe {
+            self.inner
+                .with(owner, |inner| inner.maker.last_event_id.clone_ref(py))
+        }
+    }
+
+    pub fn retry(&self, owner: &Bound<'_, PyAny>) -> Option<u64> {
+        // SAFETY: a number is read.
+        unsafe { self.inner.with(owner, |inner| inner.core.retry()) }
+    }
+
+    pub fn skipped(&self, owner: &Bound<'_, PyAny>) -> u64 {
+        // SAFETY: a number is read.
+        unsafe { self.inner.with(owner, |inner| inner.core.skipped()) }
+    }
+
+    pub fn truncated(&self, owner: &Bound<'_, PyAny>) -> bool {
+        // SAFETY: a flag is read.
+        unsafe { self.inner.with(owner, |inner| inner.core.is_truncated()) }
+    }
+
+    pub fn unfinished(&self, owner: &Bound<'_, PyAny>) -> Option<Py<PyAny>> {
+        let py = owner.py();
+        // SAFETY: a reference is copied.
+        unsafe {
+            self.inner.with(owner, |inner| {
+                inner.unfinished.as_ref().map(|event| event.clone_ref(py))
+            })
+        }
+    }
+
+    /// What the garbage collector may find a cycle through: the source.
+    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // SAFETY: the collector runs while no thread is inside `with`, which makes no object that
+        // could start it.
+        let source = unsafe { self.source.peek() };
+        visit.call(&source.chunks)?;
+        visit.call(&source.close)
+    }
+
+    /// Breaks such a cycle.
+    pub fn clear(&self, py: Python<'_>) {
+        // SAFETY: nobody else can reach an object that the collector clears.
+        let source = unsafe { self.source.peek() };
+        let (chunks, close) = (source.chunks.take(), source.close.take());
+        let _ = py;
+        drop((chunks, close));
+    }
+}
+
+/// The error for an iteration that can go on no more.
+#[cold]
+pub fn error(py: Python<'_>, step: Step) -> Option<PyErr> {
+    let made = match step {
+        Step::Item(_) | Step::Chunk | Step::End => return None,
+        Step::Failed => return Some(PyErr::fetch(py)),
+        Step::Overflow(limit) => return Some(package::overflow(py, limit)),
+        Step::Busy => return Some(busy()),
+        Step::Interrupted {
+            unfinished,
+            last_event_id,
+        } => package::stream_interrupted(py)
+            .and_then(|class| class.call1((unfinished, last_event_id))),
+    };
+    Some(made.map_or_else(|error| error, PyErr::from_value))
+}
+
+pub fn busy() -> PyErr {
+    pyo3::exceptions::PyRuntimeError::new_err("the iterator is already waiting for its source")
+}
