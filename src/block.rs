@@ -123,7 +123,7 @@ pub struct Block {
 
 impl Block {
     /// A `data` line ended, all of it in the chunk at hand. Lines are joined with LF.
-    #[inline]
+    #[inline(always)]
     pub fn data_line(&mut self, chunk: &[u8], value: Range<usize>) {
         if self.has_data {
             self.data.keep(chunk);

@@ -22,31 +22,41 @@ impl Error for Overflow {}
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guard {
     pub limit: usize,
-    /// Whether the bytes at hand could bring the count above the limit.
-    armed: bool,
+    /// The count is at most this, after the bytes at hand too.
+    bound: usize,
 }
 
 impl Guard {
     pub fn new(limit: Option<usize>) -> Self {
         Guard {
             limit: limit.unwrap_or(usize::MAX),
-            armed: true,
+            bound: 0,
         }
     }
 
     /// Looks ahead: `coming` bytes add at most two each to the count (one to a value or between
-    /// two `data` lines, one to the raw bytes), so a short enough chunk needs no counting.
+    /// two `data` lines, one to the raw bytes). As long as that cannot exceed the limit nothing
+    /// has to be counted, not even the `count` so far.
     #[inline]
-    pub fn arm(&mut self, count: usize, coming: usize) {
-        self.armed = count.saturating_add(coming.saturating_mul(2)) > self.limit;
+    pub fn expect(&mut self, coming: usize, count: impl FnOnce() -> usize) {
+        let growth = coming.saturating_mul(2);
+        self.bound = self.bound.saturating_add(growth);
+        if self.bound > self.limit {
+            self.bound = count().saturating_add(growth);
+        }
     }
 
+    /// Whether the bytes at hand could bring the count above the limit.
     #[inline]
-    pub fn armed(self) -> bool {
-        self.armed
+    pub fn is_armed(&self) -> bool {
+        self.bound > self.limit
     }
 
-    pub fn exceeded_by(self, count: usize) -> bool {
-        count > self.limit
+    pub fn check(&self, count: usize) -> Result<(), Overflow> {
+        if count > self.limit {
+            Err(Overflow { limit: self.limit })
+        } else {
+            Ok(())
+        }
     }
 }

@@ -17,6 +17,14 @@ pub struct Cursor {
     pub(crate) ends: LineEnds,
 }
 
+impl Cursor {
+    /// Whether nothing of the chunk has been looked at.
+    #[inline]
+    pub(crate) fn is_new(&self) -> bool {
+        self.ends.searched == 0
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LineEnds {
     /// The line ends found and not yet handed out, counted from `base`.

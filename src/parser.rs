@@ -107,6 +107,8 @@ struct State {
 pub struct Parser {
     options: Options,
     guard: Guard,
+    /// Whether lines need more than their rules: a guard that is armed, or something to tell.
+    careful: bool,
     state: State,
 }
 
@@ -121,12 +123,14 @@ impl Parser {
         Parser {
             guard: Guard::new(options.max_buffer_size),
             options,
+            careful: false,
             state: State::default(),
         }
     }
 
     /// Begins a new stream with the same options.
     pub fn reset(&mut self) {
+        self.guard = Guard::new(self.options.max_buffer_size);
         self.state = State::default();
     }
 
@@ -182,18 +186,25 @@ impl Parser {
     /// block holds are spans of it.
     #[inline]
     pub fn step<S: Sink>(&mut self, chunk: &[u8], cursor: &mut Cursor, sink: &mut S) -> Progress {
-        if self.state.closed {
-            return if self.state.overflow {
-                Progress::Overflow
-            } else {
-                Progress::Done
-            };
+        if cursor.is_new() {
+            if self.state.closed {
+                return if self.state.overflow {
+                    Progress::Overflow
+                } else {
+                    Progress::Done
+                };
+            }
+            if self.state.bom < BOM.len() {
+                self.take_bom(chunk, cursor);
+            }
+            let mut guard = self.guard;
+            guard.expect(chunk.len(), || self.count(cursor.at));
+            self.guard = guard;
+            self.careful = guard.is_armed()
+                || self.options.raw
+                || self.options.comments
+                || self.options.diagnostics;
         }
-        if self.state.bom < BOM.len() {
-            self.take_bom(chunk, cursor);
-        }
-        self.guard
-            .arm(self.count(cursor.at), chunk.len() - cursor.at);
         match self.lines(chunk, cursor, sink) {
             Ok(Flow::Stop) => Progress::Paused,
             Ok(Flow::Continue) => Progress::Done,
@@ -280,29 +291,30 @@ impl Parser {
         cursor: &mut Cursor,
         sink: &mut S,
     ) -> Result<Flow, Overflow> {
-        while let Some(end) = cursor.ends.next(chunk) {
-            let at = cursor.at;
+        let Cursor { mut at, mut ends } = *cursor;
+        while let Some(end) = ends.next(chunk) {
             let byte = chunk[end];
-            cursor.at = end + 1;
-            let partial = self.state.partial != Partial::Nothing;
-            let flow = if end > at && !partial {
-                self.whole_line(chunk, at, end, sink)?
-            } else if partial {
+            let flow = if self.state.partial != Partial::Nothing {
                 self.rest_of_line(chunk, at, end, sink)?
+            } else if end > at {
+                self.whole_line(chunk, at, end, sink)?
             } else if byte == b'\n' && self.state.after_cr {
                 self.state.after_cr = false;
                 self.swallow(end)?;
+                at = end + 1;
                 continue;
             } else {
                 self.blank_line(chunk, at, sink)
             };
             self.state.line += 1;
             self.state.after_cr = byte == b'\r';
+            at = end + 1;
             if flow == Flow::Stop {
+                *cursor = Cursor { at, ends };
                 return Ok(flow);
             }
         }
-        self.end_of_chunk(chunk, cursor.at)?;
+        self.end_of_chunk(chunk, at)?;
         Ok(Flow::Continue)
     }
 
@@ -317,8 +329,9 @@ impl Parser {
     ) -> Result<Flow, Overflow> {
         let line = &chunk[at..end];
         let line_is = field::split(line);
-        if self.guard.armed() {
-            self.check(self.count(end) + self.counted(line_is))?;
+        let careful = self.careful;
+        if careful && self.guard.is_armed() {
+            self.guard.check(self.count(end) + self.counted(line_is))?;
         }
         let block = &mut self.state.block;
         let mut ignored = false;
@@ -342,6 +355,24 @@ impl Parser {
             Line::Unknown => Ended::Unknown,
         };
         self.line_ended(ended);
+        if careful {
+            self.tell(chunk, at, end, ended, sink)
+        } else {
+            Ok(Flow::Continue)
+        }
+    }
+
+    /// What there is to tell of a whole line, and the guard's count of it.
+    #[cold]
+    fn tell<S: Sink>(
+        &mut self,
+        chunk: &[u8],
+        at: usize,
+        end: usize,
+        ended: Ended,
+        sink: &mut S,
+    ) -> Result<Flow, Overflow> {
+        let line = &chunk[at..end];
         let mut flow = Flow::Continue;
         if self.options.diagnostics {
             let valid = std::str::from_utf8(line).is_ok();
@@ -349,18 +380,15 @@ impl Parser {
             flow = self.diagnose(ended, valid, unknown_name(line), offset, sink);
         }
         if self.options.comments
-            && let Line::Comment(text) = line_is
+            && let Line::Comment(text) = field::split(line)
         {
             flow = sink.comment(text);
         }
-        if self.guard.armed() {
-            self.check(self.count(end + 1))?;
-        }
+        self.guard.check(self.count(end + 1))?;
         Ok(flow)
     }
 
     /// The last piece of a line whose first ones came in earlier chunks.
-    #[cold]
     fn rest_of_line<S: Sink>(
         &mut self,
         chunk: &[u8],
@@ -382,7 +410,7 @@ impl Parser {
             flow = sink.comment(&self.state.value);
         }
         empty(&mut self.state.value);
-        self.check(self.count(end + 1))?;
+        self.guard.check(self.count(end + 1))?;
         Ok(flow)
     }
 
@@ -395,7 +423,7 @@ impl Parser {
                 // It belongs to the blank line that ended the block before.
                 block.start_raw(lf + 1);
             }
-            self.check(self.count(lf + 1))?;
+            self.guard.check(self.count(lf + 1))?;
         }
         Ok(())
     }
@@ -480,8 +508,9 @@ impl Parser {
             self.state.partial,
             Partial::Value(Field::Data | Field::Event | Field::Id) | Partial::Comment
         );
-        if self.guard.armed() {
-            self.check(self.count(end) + if counts { piece.len() } else { 0 })?;
+        if self.guard.is_armed() {
+            self.guard
+                .check(self.count(end) + if counts { piece.len() } else { 0 })?;
         }
         self.push(piece);
         Ok(())
@@ -642,15 +671,5 @@ impl Parser {
             count += state.block.raw_len(end);
         }
         count
-    }
-
-    fn check(&self, count: usize) -> Result<(), Overflow> {
-        if self.guard.exceeded_by(count) {
-            Err(Overflow {
-                limit: self.guard.limit,
-            })
-        } else {
-            Ok(())
-        }
     }
 }

@@ -13,7 +13,7 @@ use pyo3::{ffi, intern};
 use super::package;
 use super::parser::{chunk_bytes, generic_alias};
 use super::shared::Shared;
-use super::steps::{Step, Steps, busy, error};
+use super::steps::{Step, Steps, busy};
 
 /// The items of a stream, one parsed per step. Made by aiter_events().
 #[pyclass(frozen, module = "rapidsse")]
@@ -120,14 +120,14 @@ impl AsyncEventIterator {
     /// Pulls chunks until one has an item.
     #[inline(always)]
     fn pull(slf: &Bound<'_, Self>, mut step: Step) -> PyResult<Sent> {
-        let (py, owner, steps) = (slf.py(), slf.as_any(), &slf.get().steps);
+        let (owner, steps) = (slf.as_any(), &slf.get().steps);
         loop {
             match step {
                 Step::Item(item) => return Ok(Sent::Return(item)),
                 Step::Chunk => {}
                 other => {
                     let end = || PyStopAsyncIteration::new_err(());
-                    return Err(error(py, other).unwrap_or_else(end));
+                    return Err(steps.error(owner, &other).unwrap_or_else(end));
                 }
             }
             let result = match steps.source(owner) {

@@ -1,13 +1,14 @@
 //! `EventIterator` and `iter_events`.
 
+use pyo3::exceptions::PyStopIteration;
+use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
-use pyo3::{PyErr, ffi};
+use pyo3::types::{PyBytes, PyDict, PyType};
 
 use super::package;
 use super::parser::{chunk_bytes, generic_alias};
-use super::steps::{Step, Steps, error};
+use super::steps::{Step, Steps};
 
 /// The items of a stream, one parsed per step. Made by iter_events().
 #[pyclass(frozen, module = "rapidsse")]
@@ -16,58 +17,85 @@ pub struct EventIterator {
 }
 
 impl EventIterator {
-    /// The body of `__next__`: the next item, None at the end.
+    /// The body of `__next__`: the next item, or null: the end, or an exception that is set.
+    ///
+    /// It is called from a slot, where PyO3 does not know that the thread is attached; so nothing
+    /// here is dropped but through `py`, and whatever is not the daily case is done in `rarely`.
     #[inline(always)]
-    pub fn following(slf: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
-        let steps = &slf.get().steps;
-        let mut step = steps.step(slf.as_any());
+    pub fn following(slf: &Bound<'_, Self>) -> *mut ffi::PyObject {
+        let (py, owner, steps) = (slf.py(), slf.as_any(), &slf.get().steps);
         loop {
-            match step {
-                Step::Item(item) => return Ok(Some(item)),
-                Step::Chunk => {
-                    if let Some(end) = Self::pull(slf)? {
-                        step = end;
-                    } else {
-                        step = steps.step(slf.as_any());
+            match steps.step(owner) {
+                Step::Item(item) => return item.into_ptr(),
+                Step::Chunk => {}
+                other => return Self::rarely(slf, |slf| Self::last(slf, other)),
+            }
+            let Some(source) = steps.source(owner) else {
+                return Self::rarely(slf, Self::exhausted);
+            };
+            // SAFETY: attached; `sync_chunks` gives an iterator, whose type has the slot.
+            let chunk = unsafe {
+                let next = (*ffi::Py_TYPE(source.as_ptr())).tp_iternext;
+                let chunk = next.map_or(std::ptr::null_mut(), |next| next(source.as_ptr()));
+                Bound::from_owned_ptr_or_opt(py, chunk)
+            };
+            match chunk.map(Bound::cast_into_exact::<PyBytes>) {
+                Some(Ok(chunk)) => steps.accept(owner, chunk),
+                Some(Err(other)) => {
+                    let other = other.into_inner();
+                    let refused = Self::rarely(slf, |slf| Self::convert(slf, &other));
+                    if refused.is_null() {
+                        return refused;
                     }
                 }
-                other => return error(slf.py(), other).map_or(Ok(None), Err),
+                None => return Self::rarely(slf, Self::exhausted),
             }
         }
     }
 
-    /// Pulls the next chunk; the last step where there is none.
-    #[inline(always)]
-    fn pull(slf: &Bound<'_, Self>) -> PyResult<Option<Step>> {
+    /// Does what is not done for each event, in full attachment; null for an exception or an end.
+    #[cold]
+    fn rarely<'py>(
+        slf: &Bound<'py, Self>,
+        work: impl FnOnce(&Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>>,
+    ) -> *mut ffi::PyObject {
+        Python::attach(|py| match work(slf.as_unbound().bind(py)) {
+            Ok(item) => item.map_or(std::ptr::null_mut(), Py::into_ptr),
+            Err(error) => {
+                error.restore(py);
+                std::ptr::null_mut()
+            }
+        })
+    }
+
+    fn last(slf: &Bound<'_, Self>, step: Step) -> PyResult<Option<Py<PyAny>>> {
+        if let Step::Item(item) = step {
+            return Ok(Some(item));
+        }
+        slf.get()
+            .steps
+            .error(slf.as_any(), &step)
+            .map_or(Ok(None), Err)
+    }
+
+    /// The source gave no chunk: it has ended, or an exception is set.
+    fn exhausted(slf: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
         let (py, owner, steps) = (slf.py(), slf.as_any(), &slf.get().steps);
-        let Some(source) = steps.source(owner) else {
-            return Ok(Some(steps.end(owner)));
-        };
-        // SAFETY: attached; `sync_chunks` gives an iterator, whose type has the slot.
-        let chunk = unsafe {
-            let next = (*ffi::Py_TYPE(source.as_ptr())).tp_iternext;
-            let chunk = next.map_or(std::ptr::null_mut(), |next| next(source.as_ptr()));
-            Bound::from_owned_ptr_or_opt(py, chunk)
-        };
-        let Some(chunk) = chunk else {
-            let failure = PyErr::take(py);
-            return match failure {
-                Some(failure) if !is_stop(py, &failure) => Err(steps.fail(owner, failure, true)),
-                _ => Ok(Some(steps.end(owner))),
-            };
-        };
-        match chunk_bytes(&chunk) {
-            Ok(chunk) => {
-                steps.accept(owner, chunk);
-                Ok(None)
+        match PyErr::take(py) {
+            Some(failure) if !failure.is_instance_of::<PyStopIteration>(py) => {
+                Err(steps.fail(owner, failure, true))
             }
-            Err(refused) => Err(steps.fail(owner, refused, false)),
+            _ => Self::last(slf, steps.end(owner)),
         }
     }
-}
 
-fn is_stop(py: Python<'_>, error: &PyErr) -> bool {
-    error.is_instance_of::<pyo3::exceptions::PyStopIteration>(py)
+    /// Takes in a chunk that is not exactly bytes. What is returned only tells success.
+    fn convert(slf: &Bound<'_, Self>, chunk: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
+        let (owner, steps) = (slf.as_any(), &slf.get().steps);
+        let chunk = chunk_bytes(chunk).map_err(|refused| steps.fail(owner, refused, false))?;
+        steps.accept(owner, chunk);
+        Ok(Some(slf.py().None()))
+    }
 }
 
 #[pymethods]
@@ -85,7 +113,12 @@ impl EventIterator {
     }
 
     fn __next__(slf: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
-        Self::following(slf)
+        let item = Self::following(slf);
+        // SAFETY: a new reference, or null, where an exception may be set.
+        match unsafe { Bound::from_owned_ptr_or_opt(slf.py(), item) } {
+            Some(item) => Ok(Some(item.unbind())),
+            None => PyErr::take(slf.py()).map_or(Ok(None), Err),
+        }
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {

@@ -88,7 +88,7 @@ impl Maker {
     }
 
     /// The Python event, or None with an exception set.
-    #[inline]
+    #[inline(always)]
     pub fn make(
         &mut self,
         py: Python<'_>,
@@ -169,11 +169,13 @@ unsafe fn attached<'py>() -> Python<'py> {
 impl Sink for Maker {
     fn last_event_id(&mut self, id: &[u8]) {
         // SAFETY: see `attached`.
-        unsafe {
-            match Bound::from_owned_ptr_or_opt(attached(), str_from_utf8(id)) {
-                Some(text) => self.last_event_id = text.unbind(),
-                None => self.failed = true,
-            }
+        let (py, text) = unsafe {
+            let py = attached();
+            (py, Bound::from_owned_ptr_or_opt(py, str_from_utf8(id)))
+        };
+        match text {
+            Some(text) => std::mem::replace(&mut self.last_event_id, text.unbind()).drop_ref(py),
+            None => self.failed = true,
         }
     }
 

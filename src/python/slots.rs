@@ -17,13 +17,7 @@ unsafe extern "C" fn next(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
     unsafe {
         let py = Python::assume_attached();
         let object = Bound::ref_from_ptr(py, &object).cast_unchecked::<EventIterator>();
-        match EventIterator::following(object) {
-            Ok(item) => item.map_or(ptr::null_mut(), Py::into_ptr),
-            Err(error) => {
-                error.restore(py);
-                ptr::null_mut()
-            }
-        }
+        EventIterator::following(object)
     }
 }
 

@@ -23,16 +23,13 @@ pub enum Step {
     Item(Py<PyAny>),
     /// The chunk is used up: pull the next one, then `accept` it, or `end`, or `fail`.
     Chunk,
-    Overflow(Option<usize>),
+    Overflow,
     /// An object could not be made. The exception is set.
     Failed,
     /// The iteration has ended.
     End,
     /// The stream ended inside a block, and that is to be an error.
-    Interrupted {
-        unfinished: Option<Py<PyAny>>,
-        last_event_id: Py<PyAny>,
-    },
+    Interrupted,
     /// Another step is waiting for the source.
     Busy,
 }
@@ -65,7 +62,7 @@ impl Inner {
             let progress = self.core.step(bytes, &mut self.cursor, &mut self.maker);
             match progress {
                 Progress::Paused => {}
-                Progress::Done => self.chunk = None,
+                Progress::Done => self.chunk.take().map_or((), |chunk| chunk.drop_ref(py)),
                 Progress::Overflow => self.ended = true,
             }
             if std::mem::take(&mut self.maker.failed) {
@@ -95,11 +92,7 @@ impl Inner {
     #[cold]
     fn overflow_or_end(&mut self) -> Step {
         let overflow = self.core.has_overflowed() && self.chunk.take().is_some();
-        if overflow {
-            Step::Overflow(self.limit)
-        } else {
-            Step::End
-        }
+        if overflow { Step::Overflow } else { Step::End }
     }
 
     /// The stream is over, by its end or by a fault of the source.
@@ -118,10 +111,7 @@ impl Inner {
         }
         let unfinished = self.unfinished.as_ref().map(|event| event.clone_ref(py));
         match self.policy {
-            Unfinished::Raise if self.core.is_truncated() => Step::Interrupted {
-                unfinished,
-                last_event_id: self.maker.last_event_id.clone_ref(py),
-            },
+            Unfinished::Raise if self.core.is_truncated() => Step::Interrupted,
             Unfinished::Yield => unfinished.map_or(Step::End, Step::Item),
             Unfinished::Raise | Unfinished::Discard => Step::End,
         }
@@ -194,7 +184,9 @@ impl Steps {
         // SAFETY: the chunk is exactly bytes, and so is the one that is dropped, if any.
         unsafe {
             self.inner.with(owner, |inner| {
-                inner.chunk = Some(chunk.unbind());
+                if let Some(old) = inner.chunk.replace(chunk.unbind()) {
+                    old.drop_ref(owner.py());
+                }
                 inner.cursor = Cursor::default();
                 inner.pulling = false;
             });
@@ -275,6 +267,25 @@ impl Steps {
         }
     }
 
+    /// The error of a step that can be followed by no other, if it has one.
+    #[cold]
+    pub fn error(&self, owner: &Bound<'_, PyAny>, step: &Step) -> Option<PyErr> {
+        let py = owner.py();
+        let made = match step {
+            Step::Item(_) | Step::Chunk | Step::End => return None,
+            Step::Failed => return Some(PyErr::fetch(py)),
+            Step::Busy => return Some(busy()),
+            Step::Overflow => {
+                // SAFETY: a number is read.
+                let limit = unsafe { self.inner.with(owner, |inner| inner.limit) };
+                return Some(package::overflow(py, limit));
+            }
+            Step::Interrupted => package::stream_interrupted(py)
+                .and_then(|class| class.call1((self.unfinished(owner), self.last_event_id(owner)))),
+        };
+        Some(made.map_or_else(|error| error, PyErr::from_value))
+    }
+
     pub fn last_event_id(&self, owner: &Bound<'_, PyAny>) -> Py<PyAny> {
         let py = owner.py();
         // SAFETY: a reference is copied.
@@ -326,23 +337,6 @@ impl Steps {
         let _ = py;
         drop((chunks, close));
     }
-}
-
-/// The error for an iteration that can go on no more.
-#[cold]
-pub fn error(py: Python<'_>, step: Step) -> Option<PyErr> {
-    let made = match step {
-        Step::Item(_) | Step::Chunk | Step::End => return None,
-        Step::Failed => return Some(PyErr::fetch(py)),
-        Step::Overflow(limit) => return Some(package::overflow(py, limit)),
-        Step::Busy => return Some(busy()),
-        Step::Interrupted {
-            unfinished,
-            last_event_id,
-        } => package::stream_interrupted(py)
-            .and_then(|class| class.call1((unfinished, last_event_id))),
-    };
-    Some(made.map_or_else(|error| error, PyErr::from_value))
 }
 
 pub fn busy() -> PyErr {
