@@ -1,0 +1,258 @@
+"""Iteration over a source of chunks, one item parsed per step.
+
+Both iterators hold the parser, the items of the chunk at hand (parsed as they are asked for) and the
+source, and end in one of three ways. What they do in common is in `_Steps`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import GenericAlias
+from typing import Any, NoReturn
+
+from rapidsse._errors import BufferSizeExceeded, StreamInterrupted
+from rapidsse._options import check_unfinished
+from rapidsse._pure._items import ServerSentEvent
+from rapidsse._pure._parser import Overflow, Parser, chunk_bytes
+from rapidsse._sources import Close, async_chunks, closing, sync_chunks
+
+_NOTHING: Iterator[Any] = iter(())
+
+
+class _Steps:
+    __slots__ = (
+        "_chunks",
+        "_close",
+        "_ended",
+        "_items",
+        "_parser",
+        "_policy",
+        "_pulling",
+        "_unfinished",
+    )
+
+    __class_getitem__ = classmethod(GenericAlias)
+
+    def _open(self, chunks: Any, close: Close | None, unfinished: Any, options: Any) -> None:
+        self._policy = check_unfinished(unfinished)
+        self._parser = Parser(**options)
+        self._chunks = chunks
+        self._close = close
+        self._items = _NOTHING
+        self._pulling = self._ended = False
+        self._unfinished: ServerSentEvent | None = None
+
+    @property
+    def last_event_id(self) -> str:
+        """The last event ID as of the last item (str)."""
+        return self._parser.last_event_id
+
+    @property
+    def retry(self) -> int | None:
+        """The latest valid reconnection time as of the last item, in milliseconds (int | None)."""
+        return self._parser.retry
+
+    @property
+    def skipped(self) -> int:
+        """Events that types and contains left out so far (int)."""
+        return self._parser.skipped
+
+    @property
+    def unfinished(self) -> ServerSentEvent | None:
+        """The event that the end of the stream cut off (ServerSentEvent | None)."""
+        return self._unfinished
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the stream ended inside a block (bool)."""
+        return self._parser.truncated
+
+    def _accept(self, chunk: Any) -> None:
+        try:
+            self._items = self._parser._items(
+                chunk if type(chunk) is bytes else chunk_bytes(chunk)
+            )
+        except Exception:
+            self._stop()
+            raise
+
+    def _stop(self) -> None:
+        """The stream is over, by its end or by a fault."""
+        self._unfinished = self._parser.close()
+        self._ended = True
+        self._items = _NOTHING
+
+    def _end(self) -> None:
+        """The source has no more chunks: what is still to come is in `_items`."""
+        self._chunks = self._close = None
+        self._stop()
+        if self._policy == "raise" and self._parser.truncated:
+            raise StreamInterrupted(self._unfinished, self._parser.last_event_id)
+        if self._policy == "yield" and self._unfinished is not None:
+            self._items = iter((self._unfinished,))
+
+    def _overflow(self) -> NoReturn:
+        self._ended = True
+        self._items = _NOTHING
+        assert self._parser._limit is not None
+        raise BufferSizeExceeded(self._parser._limit) from None
+
+    def _leave(self) -> Close | None:
+        """Ends the iteration early; returns what closes the source."""
+        close, self._chunks, self._close = self._close, None, None
+        self._ended = True
+        self._items = _NOTHING
+        return close
+
+
+class EventIterator(_Steps):
+    """The items of a stream, one parsed per step. Made by iter_events()."""
+
+    __slots__ = ()
+
+    def __new__(cls) -> NoReturn:
+        raise TypeError("cannot create 'rapidsse.EventIterator' instances")
+
+    def __init_subclass__(cls) -> NoReturn:
+        raise TypeError("type 'rapidsse.EventIterator' is not an acceptable base type")
+
+    def __iter__(self) -> EventIterator:
+        return self
+
+    def __next__(self) -> Any:
+        while True:
+            try:
+                for item in self._items:
+                    return item
+            except Overflow:
+                self._overflow()
+            if self._ended:
+                raise StopIteration
+            if self._pulling:
+                raise RuntimeError("the iterator is already waiting for its source")
+            self._pulling = True
+            try:
+                chunk = next(self._chunks)
+            except StopIteration:
+                self._end()
+                continue
+            except Exception:
+                self._chunks = self._close = None
+                self._stop()
+                raise
+            finally:
+                self._pulling = False
+            self._accept(chunk)
+
+    def __enter__(self) -> EventIterator:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the iteration. A source that is an iterator is closed; a file stays open."""
+        close = self._leave()
+        if close is not None:
+            close()
+
+
+class AsyncEventIterator(_Steps):
+    """The items of a stream, one parsed per step. Made by aiter_events()."""
+
+    __slots__ = ()
+
+    def __new__(cls) -> NoReturn:
+        raise TypeError("cannot create 'rapidsse.AsyncEventIterator' instances")
+
+    def __init_subclass__(cls) -> NoReturn:
+        raise TypeError("type 'rapidsse.AsyncEventIterator' is not an acceptable base type")
+
+    def __aiter__(self) -> AsyncEventIterator:
+        return self
+
+    async def __anext__(self) -> Any:
+        while True:
+            try:
+                for item in self._items:
+                    return item
+            except Overflow:
+                self._overflow()
+            if self._ended:
+                raise StopAsyncIteration
+            if self._pulling:
+                raise RuntimeError("the iterator is already waiting for its source")
+            self._pulling = True
+            try:
+                chunk = await self._chunks.__anext__()
+            except StopAsyncIteration:
+                self._end()
+                continue
+            except Exception:
+                self._chunks = self._close = None
+                self._stop()
+                raise
+            finally:
+                self._pulling = False
+            self._accept(chunk)
+
+    async def __aenter__(self) -> AsyncEventIterator:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Ends the iteration; to be awaited. A source that is an iterator is closed; a file stays
+        open."""
+        await closing(self._leave)
+
+
+for _kind in (EventIterator, AsyncEventIterator):
+    _kind.__module__ = "rapidsse"
+Parser.__module__ = "rapidsse"
+
+
+def iter_events(chunks: Any, /, *, unfinished: Any = "discard", **options: Any) -> EventIterator:
+    """Iterates over the items of a stream, parsing one per step.
+
+    Args:
+        chunks (Iterable[bytes] | BinaryIO): an iterable of chunks, or a binary file, which is
+            read in blocks that return as soon as bytes are there; never by lines.
+        unfinished (str): what becomes of an event that the end of the stream cut off: 'discard',
+            as in the standard, 'raise' StreamInterrupted, or 'yield' it.
+        **options: those of Parser.
+
+    Raises:
+        TypeError, ValueError: a source or an option that is not as said.
+        BufferSizeExceeded, StreamInterrupted: while iterating.
+
+    Source: WHATWG HTML, Server-sent events, parsing an event stream.
+    """
+    iterator: EventIterator = object.__new__(EventIterator)
+    iterator._open(*sync_chunks(chunks), unfinished, options)
+    return iterator
+
+
+def aiter_events(
+    chunks: Any, /, *, unfinished: Any = "discard", **options: Any
+) -> AsyncEventIterator:
+    """Iterates over the items of a stream, parsing one per step.
+
+    Args:
+        chunks (AsyncIterable[bytes] | StreamReader): an async iterable of chunks, an object with
+            aiohttp's readany(), or an async binary file; never read by lines. What iter_events
+            takes is taken too, and blocks the event loop while it is read.
+        unfinished (str): what becomes of an event that the end of the stream cut off: 'discard',
+            as in the standard, 'raise' StreamInterrupted, or 'yield' it.
+        **options: those of Parser.
+
+    Raises:
+        TypeError, ValueError: a source or an option that is not as said.
+        BufferSizeExceeded, StreamInterrupted: while iterating.
+
+    Source: WHATWG HTML, Server-sent events, parsing an event stream.
+    """
+    iterator: AsyncEventIterator = object.__new__(AsyncEventIterator)
+    iterator._open(*async_chunks(chunks), unfinished, options)
+    return iterator
