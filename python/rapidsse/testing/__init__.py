@@ -1,6 +1,7 @@
-"""The conformance cases, for the tests of any event stream parser.
+"""Event streams with their right values, for tests of this parser or of any other.
 
-Every case holds for every cutting, and after any prefix the events so far are those of the prefix.
+`cases()` reads the table `cases.jsonl`; `cuts()` cuts a stream as networks do. Every case holds
+for every cutting.
 """
 
 from __future__ import annotations
@@ -8,16 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
-from typing import Any
+from importlib.resources import files
+from typing import Any, NamedTuple
 
-__all__ = ["Case", "Event", "cases", "cut", "cuts"]
+__all__ = ["Case", "Expected", "cases", "cuts"]
+
+_SHORT = 200
 
 
-@dataclass(frozen=True)
-class Event:
-    """An event as the standard dispatches it; `id` is the last event ID as of it."""
+class Expected(NamedTuple):
+    """An event as it must come out."""
 
     event: str
     data: str
@@ -26,84 +27,92 @@ class Event:
 
 @dataclass(frozen=True)
 class Case:
-    """A stream and what comes of it.
+    """A stream and what it means.
 
     Attributes:
-        name, origin: what it is about, and whose behaviour or which report it mirrors.
-        data: the stream.
-        events: what is dispatched, in order.
-        comments: the text after each comment's colon, less one leading space.
-        retry: the latest valid reconnection time in milliseconds, at most 2**63 - 1, or None.
-        last_event_id: as of the end.
-        cuts: cuttings that once went wrong, each as places in the stream.
-        events_after_chunk: for the first of these, how many events have come out after each chunk.
-        checks_unfinished, unfinished: whether the case says what the end cuts off, and what.
-        note: what is remarkable.
+        name (str): what the case is about; unique.
+        origin (str): the standard, the suite or the public report it comes from.
+        data (bytes): the whole stream.
+        events (tuple[Expected, ...]): the events, in order.
+        retry (int | None): the last valid reconnection time in milliseconds, at most 2**63 - 1.
+        last_event_id (str): the last event ID at the end of the stream.
+        comments (tuple[str, ...]): the comments, less one leading space each.
+        unfinished (Expected | None): the event that the end of the stream cut off.
+        truncated (bool): whether the stream ends inside a block.
+        cuts (tuple[tuple[int, ...], ...]): cuttings that matter here, each as the positions of
+            its cuts.
+        events_after_chunk (tuple[int, ...]): how many events must have come out after each chunk
+            of the first of `cuts`; empty where nothing is said.
+        note (str): why the values are as they are.
     """
 
     name: str
     origin: str
     data: bytes
-    events: tuple[Event, ...]
-    comments: tuple[str, ...]
+    events: tuple[Expected, ...]
     retry: int | None
     last_event_id: str
-    cuts: tuple[tuple[int, ...], ...] = ()
-    events_after_chunk: tuple[int, ...] | None = None
-    checks_unfinished: bool = False
-    unfinished: Event | None = None
-    note: str = ""
+    comments: tuple[str, ...]
+    unfinished: Expected | None
+    truncated: bool
+    cuts: tuple[tuple[int, ...], ...]
+    events_after_chunk: tuple[int, ...]
+    note: str
+
+    def chunks(self, cutting: tuple[int, ...]) -> list[bytes]:
+        """The stream, cut at the positions given."""
+        edges = [0, *cutting, len(self.data)]
+        return [self.data[start:stop] for start, stop in zip(edges, edges[1:], strict=False)]
 
 
-def _text(value: str | list[list[Any]]) -> str:
-    """A string, or pieces of one with their repeats."""
-    return value if isinstance(value, str) else "".join(text * times for text, times in value)
+def cases() -> list[Case]:
+    """The table of cases."""
+    table = files(__name__).joinpath("cases.jsonl").read_text(encoding="utf-8")
+    return [_case(json.loads(line)) for line in table.splitlines() if line]
 
 
-def _event(fields: dict[str, Any]) -> Event:
-    return Event(_text(fields["event"]), _text(fields["data"]), _text(fields["id"]))
+def cuts(data: bytes) -> Iterator[list[bytes]]:
+    """Cuttings of a stream worth trying, each a list of chunks.
+
+    The whole, byte by byte, 3-byte chunks, both of these with empty chunks between and, for short
+    streams, every single cut.
+    """
+    yield [data]
+    single = [data[at : at + 1] for at in range(len(data))]
+    yield single
+    triple = [data[at : at + 3] for at in range(0, len(data), 3)]
+    yield triple
+    for chunks in (single, triple):
+        yield [chunk for full in chunks for chunk in (b"", full)] + [b""]
+    if len(data) <= _SHORT:
+        for at in range(1, len(data)):
+            yield [data[:at], data[at:]]
 
 
-def _case(fields: dict[str, Any]) -> Case:
-    unfinished = fields.get("unfinished")
-    after = fields.get("events_after_chunk")
+def _case(line: dict[str, Any]) -> Case:
+    unfinished = line.get("unfinished")
     return Case(
-        name=fields["name"],
-        origin=fields["origin"],
-        data=b"".join(bytes.fromhex(piece) * times for piece, times in fields["input"]),
-        events=tuple(map(_event, fields["events"])),
-        comments=tuple(map(_text, fields["comments"])),
-        retry=fields["retry"],
-        last_event_id=_text(fields["last_event_id"]),
-        cuts=tuple(map(tuple, fields.get("cuts", ()))),
-        events_after_chunk=None if after is None else tuple(after),
-        checks_unfinished="unfinished" in fields,
-        unfinished=None if unfinished is None else _event(unfinished),
-        note=fields.get("note", ""),
+        name=line["name"],
+        origin=line["origin"],
+        data=b"".join(bytes.fromhex(piece) * times for piece, times in line["input"]),
+        events=tuple(_expected(event) for event in line["events"]),
+        retry=line["retry"],
+        last_event_id=_text(line["last_event_id"]),
+        comments=tuple(_text(comment) for comment in line["comments"]),
+        unfinished=None if unfinished is None else _expected(unfinished),
+        truncated=line["truncated"],
+        cuts=tuple(tuple(cutting) for cutting in line.get("cuts", ())),
+        events_after_chunk=tuple(line.get("events_after_chunk", ())),
+        note=line.get("note", ""),
     )
 
 
-@cache
-def cases() -> tuple[Case, ...]:
-    """Every case of the table."""
-    table = resources.files(__name__).joinpath("cases.jsonl").read_text("utf-8")
-    return tuple(_case(json.loads(line)) for line in table.splitlines())
+def _expected(event: dict[str, Any]) -> Expected:
+    return Expected(_text(event["event"]), _text(event["data"]), _text(event["id"]))
 
 
-def cut(data: bytes, places: tuple[int, ...]) -> list[bytes]:
-    """The chunks between places in a stream."""
-    bounds = (0, *places, len(data))
-    return [data[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
-
-
-def cuts(data: bytes, *, short: int = 200) -> Iterator[list[bytes]]:
-    """The cuttings worth trying: whole, byte by byte, in threes, with empty chunks in between, and
-    for streams of at most `short` bytes in two at every place."""
-    yield [data]
-    yield [data[i : i + 1] for i in range(len(data))]
-    threes = [data[i : i + 3] for i in range(0, len(data), 3)]
-    yield threes
-    yield [chunk for three in threes for chunk in (b"", three, b"")]
-    if len(data) <= short:
-        for place in range(1, len(data)):
-            yield [data[:place], data[place:]]
+def _text(value: str | list[tuple[str, int]]) -> str:
+    """A string, written out or as pieces with repeats."""
+    if isinstance(value, str):
+        return value
+    return "".join(piece * times for piece, times in value)
