@@ -96,7 +96,7 @@ class Block:
     has_line: bool = False  # one that is no comment
 
 
-def judge(stream: bytes, options: Options = Options()) -> Verdict:  # noqa: B008
+def judge(stream: bytes, options: Options = Options()) -> Verdict:
     """The verdict on a stream, the guard's included."""
     limit = options.max_buffer_size
     if limit is not None:
@@ -111,7 +111,7 @@ def judge(stream: bytes, options: Options = Options()) -> Verdict:  # noqa: B008
     return meaning(stream, options)
 
 
-def meaning(stream: bytes, options: Options = Options()) -> Verdict:  # noqa: B008
+def meaning(stream: bytes, options: Options = Options()) -> Verdict:
     """The verdict on a stream where nothing limits it."""
     start = len(BOM) if stream.startswith(BOM) else 0
     items: list[tuple[int, Item]] = []

@@ -6,9 +6,8 @@ from typing import Any
 
 import judge
 import pytest
-from support import byte_by_byte
-
 from rapidsse.testing import Case, cases, cuts
+from support import byte_by_byte
 
 CASES = cases()
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

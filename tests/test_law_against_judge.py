@@ -6,6 +6,7 @@ with new seeds all the time.
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import AsyncIterator, Callable
@@ -16,9 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from judge import Options, Verdict
-from support import plain, plains, run
-
 from rapidsse import BufferSizeExceeded, ParserClosed, StreamInterrupted
+from support import plain, plains, run
 
 FUZZ_SECONDS = float(os.environ.get("RAPIDSSE_FUZZ_SECONDS", "0"))
 
@@ -68,7 +68,7 @@ def cuttings(draw: st.DrawFn, stream: bytes) -> list[bytes]:
     if how == 1:
         return [stream[at : at + 1] for at in range(size)]
     edges = [0, *sorted(draw(st.lists(st.integers(0, size), max_size=8))), size]
-    return [stream[start:stop] for start, stop in zip(edges, edges[1:], strict=False)]
+    return [stream[start:stop] for start, stop in itertools.pairwise(edges)]
 
 
 @st.composite

@@ -6,6 +6,7 @@ for every cutting.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -62,7 +63,7 @@ class Case:
     def chunks(self, cutting: tuple[int, ...]) -> list[bytes]:
         """The stream, cut at the positions given."""
         edges = [0, *cutting, len(self.data)]
-        return [self.data[start:stop] for start, stop in zip(edges, edges[1:], strict=False)]
+        return [self.data[start:stop] for start, stop in itertools.pairwise(edges)]
 
 
 def cases() -> list[Case]:
