@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Literal, NoReturn, cast
+from typing import Any, NoReturn, cast
 
 DEFAULT_MAX_BUFFER_SIZE = 64 * 1024 * 1024
 
@@ -91,11 +91,11 @@ def _check_collection(name: str, value: object, of: type[Any]) -> list[Any]:
     return elements
 
 
-def check_unfinished(value: object) -> Literal["discard", "raise", "yield"]:
+def check_unfinished(value: object) -> str:
     """What an iterator does with an event that the end of the stream cut off."""
-    if value not in ("discard", "raise", "yield"):
-        raise ValueError("unfinished must be 'discard', 'raise' or 'yield'")
-    return cast("Literal['discard', 'raise', 'yield']", value)
+    if isinstance(value, str) and value in ("discard", "raise", "yield"):
+        return value
+    raise ValueError("unfinished must be 'discard', 'raise' or 'yield'")
 
 
 def bad_chunk(chunk: object) -> Exception:

@@ -41,7 +41,7 @@ def _block_reader(source: Any) -> Callable[[], bytes] | None:
         raise TypeError("a file must be opened in binary mode")
     read1 = getattr(source, "read1", None)
     if callable(read1):
-        return lambda: read1(_BLOCK)  # type: ignore[no-any-return]
+        return lambda: read1(_BLOCK)
     if isinstance(source, io.RawIOBase):
         return lambda: _read_raw(source)
     return None

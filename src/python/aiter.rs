@@ -355,15 +355,17 @@ impl AsyncEventIterator {
 ///
 /// Source: WHATWG HTML, Server-sent events, parsing an event stream.
 #[pyfunction]
-#[pyo3(signature = (chunks, /, *, unfinished = None, **options))]
+#[pyo3(
+    signature = (chunks, /, **options),
+    text_signature = "(chunks, /, *, unfinished='discard', **options)"
+)]
 pub fn aiter_events(
     chunks: &Bound<'_, PyAny>,
-    unfinished: Option<&Bound<'_, PyAny>>,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<AsyncEventIterator> {
     let opened = package::async_chunks(chunks.py())?.call1((chunks,))?;
     Ok(AsyncEventIterator {
-        steps: Steps::new(&opened, unfinished, options)?,
+        steps: Steps::new(&opened, options)?,
         waiting: Shared::new(None),
     })
 }

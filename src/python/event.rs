@@ -286,7 +286,7 @@ unsafe extern "C" fn hash(object: *mut ffi::PyObject) -> ffi::Py_hash_t {
     unsafe {
         called(-1, |py| {
             let fields = View::of(py, object).fields();
-            Ok(PyTuple::new(py, fields)?.hash()?)
+            PyTuple::new(py, fields)?.hash()
         })
     }
 }

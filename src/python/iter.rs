@@ -193,13 +193,15 @@ impl EventIterator {
 ///
 /// Source: WHATWG HTML, Server-sent events, parsing an event stream.
 #[pyfunction]
-#[pyo3(signature = (chunks, /, *, unfinished = None, **options))]
+#[pyo3(
+    signature = (chunks, /, **options),
+    text_signature = "(chunks, /, *, unfinished='discard', **options)"
+)]
 pub fn iter_events(
     chunks: &Bound<'_, PyAny>,
-    unfinished: Option<&Bound<'_, PyAny>>,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<EventIterator> {
     let opened = package::sync_chunks(chunks.py())?.call1((chunks,))?;
-    let steps = Steps::new(&opened, unfinished, options)?;
+    let steps = Steps::new(&opened, options)?;
     Ok(EventIterator { steps })
 }

@@ -43,6 +43,16 @@ pub struct Checked {
     pub last_event_id: Option<Py<PyAny>>,
 }
 
+type Values<'py> = (
+    Py<PyAny>,
+    Option<Bound<'py, PyAny>>,
+    bool,
+    bool,
+    bool,
+    Option<Bound<'py, PyAny>>,
+    Option<Bound<'py, PyAny>>,
+);
+
 /// Calls `check_options`, which holds the rules and their messages for both backends.
 pub fn checked(
     py: Python<'_>,
@@ -60,15 +70,9 @@ pub fn checked(
         });
     };
     let limited = options.contains("max_buffer_size")?;
-    let (last_event_id, limit, comments, diagnostics, raw, types, contains): (
-        Py<PyAny>,
-        Option<Bound<'_, PyAny>>,
-        bool,
-        bool,
-        bool,
-        Option<Bound<'_, PyAny>>,
-        Option<Bound<'_, PyAny>>,
-    ) = check_options(py)?.call((), Some(options))?.extract()?;
+    let checked = check_options(py)?.call((), Some(options))?;
+    let (last_event_id, limit, comments, diagnostics, raw, types, contains) =
+        checked.extract::<Values<'_>>()?;
     if limited {
         // A limit beyond the address space is none.
         core.max_buffer_size = limit.and_then(|limit| limit.extract().ok());

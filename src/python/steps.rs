@@ -132,15 +132,16 @@ pub struct Steps {
 
 impl Steps {
     /// `opened` is what `sync_chunks` or `async_chunks` returned.
-    pub fn new(
-        opened: &Bound<'_, PyAny>,
-        unfinished: Option<&Bound<'_, PyAny>>,
-        options: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Self> {
+    pub fn new(opened: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let py = opened.py();
-        let policy = match unfinished {
+        let policy = match options
+            .map(|options| options.get_item("unfinished"))
+            .transpose()?
+            .flatten()
+        {
             None => Unfinished::Discard,
             Some(policy) => {
+                options.map_or(Ok(()), |options| options.del_item("unfinished"))?;
                 let policy = package::check_unfinished(py)?.call1((policy,))?;
                 match policy.extract()? {
                     "raise" => Unfinished::Raise,

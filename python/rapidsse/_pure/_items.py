@@ -136,7 +136,7 @@ class ServerSentEvent(EventSlots, _Item):
     ) -> ServerSentEvent:
         """A pickle's way back."""
         made = ServerSentEvent(event, data, id, retry)
-        EventSlots.raw.__set__(made, raw)  # type: ignore[attr-defined]
+        object.__setattr__(made, "raw", raw)
         return made
 
     def __repr__(self) -> str:

@@ -1,18 +1,17 @@
 """Iteration over a source of chunks, one item parsed per step.
 
-Both iterators hold the parser, the items of the chunk at hand (parsed as they are asked for) and the
-source, and end in one of three ways. What they do in common is in `_Steps`.
+Both iterators hold the parser, the source and the items of the chunk at hand, which are parsed as
+they are asked for, and end in one of three ways. What they do in common is in `_Steps`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from types import GenericAlias
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn, cast
 
 from rapidsse._errors import BufferSizeExceeded, StreamInterrupted
 from rapidsse._options import check_unfinished
-from rapidsse._pure._items import ServerSentEvent
 from rapidsse._pure._parser import Overflow, Parser, chunk_bytes
 from rapidsse._sources import Close, async_chunks, closing, sync_chunks
 
@@ -31,7 +30,7 @@ class _Steps:
         "_unfinished",
     )
 
-    __class_getitem__ = classmethod(GenericAlias)
+    __class_getitem__: ClassVar[Any] = classmethod(GenericAlias)
 
     def _open(self, chunks: Any, close: Close | None, unfinished: Any, options: Any) -> None:
         self._policy = check_unfinished(unfinished)
@@ -40,7 +39,7 @@ class _Steps:
         self._close = close
         self._items = _NOTHING
         self._pulling = self._ended = False
-        self._unfinished: ServerSentEvent | None = None
+        self._unfinished: Any = None
 
     @property
     def last_event_id(self) -> str:
@@ -58,7 +57,7 @@ class _Steps:
         return self._parser.skipped
 
     @property
-    def unfinished(self) -> ServerSentEvent | None:
+    def unfinished(self) -> Any:
         """The event that the end of the stream cut off (ServerSentEvent | None)."""
         return self._unfinished
 
@@ -69,9 +68,7 @@ class _Steps:
 
     def _accept(self, chunk: Any) -> None:
         try:
-            self._items = self._parser._items(
-                chunk if type(chunk) is bytes else chunk_bytes(chunk)
-            )
+            self._items = self._parser._items(chunk if type(chunk) is bytes else chunk_bytes(chunk))
         except Exception:
             self._stop()
             raise
@@ -229,7 +226,7 @@ def iter_events(chunks: Any, /, *, unfinished: Any = "discard", **options: Any) 
 
     Source: WHATWG HTML, Server-sent events, parsing an event stream.
     """
-    iterator: EventIterator = object.__new__(EventIterator)
+    iterator: EventIterator = object.__new__(cast("type[EventIterator]", EventIterator))
     iterator._open(*sync_chunks(chunks), unfinished, options)
     return iterator
 
@@ -253,6 +250,8 @@ def aiter_events(
 
     Source: WHATWG HTML, Server-sent events, parsing an event stream.
     """
-    iterator: AsyncEventIterator = object.__new__(AsyncEventIterator)
+    iterator: AsyncEventIterator = object.__new__(
+        cast("type[AsyncEventIterator]", AsyncEventIterator)
+    )
     iterator._open(*async_chunks(chunks), unfinished, options)
     return iterator

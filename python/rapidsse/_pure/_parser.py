@@ -16,7 +16,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Iterator
 from types import GenericAlias
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from rapidsse._errors import BufferSizeExceeded, ParserClosed
 from rapidsse._options import Checked, bad_chunk, check_last_event_id, check_options
@@ -152,7 +152,7 @@ class Parser:
         "_watch",
     )
 
-    __class_getitem__ = classmethod(GenericAlias)
+    __class_getitem__: ClassVar[Any] = classmethod(GenericAlias)
 
     def __init_subclass__(cls) -> NoReturn:
         raise TypeError("type 'rapidsse.Parser' is not an acceptable base type")

@@ -1,0 +1,5 @@
+import sys
+
+from rapidsse._cli import main
+
+sys.exit(main())
