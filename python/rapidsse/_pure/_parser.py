@@ -41,22 +41,21 @@ HEAD = len(b"retry: ")
 NAME = 64
 HARMLESS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_ ")
 
-# What stands for the name of a line that has none of the four fields' names.
-COMMENT = b":"
+# The name of a comment is empty; this stands for any other that is none of the four.
+COMMENT = b""
 UNKNOWN = b"?"
+UNDECIDED = b"\n"  # which no name has
 
 # The fields whose values are kept as they come, and counted.
 COUNTED = frozenset((b"data", b"event", b"id"))
 
 
-def split(line: bytes | bytearray) -> tuple[bytes, bytes | bytearray]:
+def split(line: bytes) -> tuple[bytes, bytes]:
     """A line's name and value: the first colon splits, one space after it goes."""
     name, _, value = line.partition(b":")
     if value[:1] == b" ":
         value = value[1:]
-    if name in FIELDS:
-        return bytes(name), value
-    return (UNKNOWN, b"") if name else (COMMENT, value)
+    return name, value
 
 
 def milliseconds(value: bytes | bytearray) -> int | None:
@@ -66,6 +65,8 @@ def milliseconds(value: bytes | bytearray) -> int | None:
 
 def digits(value: bytes | bytearray) -> bytes | bytearray:
     """So much of a `retry` value, or of the beginning of one, as decides what it is."""
+    if len(value) < 20 and value.isdigit():
+        return value
     return value.lstrip(b"0")[:20] or b"0" if value.isdigit() else value[:1] and b"?"
 
 
@@ -128,6 +129,7 @@ class Parser:
         "_data",
         "_diagnostics",
         "_event",
+        "_filtered",
         "_has_field",
         "_has_line",
         "_head",
@@ -170,7 +172,11 @@ class Parser:
             self._types,
             self._contains,
         ) = options
+        self._filtered = self._filters()
         self._begin(last_event_id)
+
+    def _filters(self) -> bool:
+        return self._types is not None or self._contains is not None
 
     def _begin(self, last_event_id: str) -> None:
         self._last_event_id = last_event_id
@@ -191,7 +197,7 @@ class Parser:
         """Drops everything retained."""
         self._new_block()
         self._raw = bytearray()
-        self._partial: bytes | None = None  # the name of the unfinished line; b"" while undecided
+        self._partial: bytes | None = None  # what the unfinished line is, UNDECIDED at first
         self._head = b""
         self._value = bytearray()
         self._watch: Watch | None = None
@@ -287,10 +293,12 @@ class Parser:
         if cut:
             self._take(*self._end_partial())
         self._retry = retry
-        event = None
+        event: ServerSentEvent | None = None
         if self._data is not None:
-            id = self._last_event_id if self._id is None else text(self._id)
-            event = self._make_event(self._data, id)
+            # As a blank line would, but outside the flow of events.
+            last_event_id, self._filtered = self._last_event_id, False
+            event = self._blank_line()
+            self._last_event_id, self._filtered = last_event_id, self._filters()
         self._forget()
         return event
 
@@ -394,7 +402,8 @@ class Parser:
                 if event is not None:
                     yield event
             elif line[0] != 58:  # no comment
-                self._take(*split(line))
+                name, value = split(line)
+                self._take(name, value)
         if rest is not None:
             self._push(rest)
 
@@ -451,13 +460,14 @@ class Parser:
                 self._watch = Watch()
             self._watch.push(piece)
         value: bytes | bytearray = piece
-        if not self._partial:
+        if self._partial is None or self._partial == UNDECIDED:
             head = self._head + piece
             if len(head) < HEAD:
-                self._partial, self._head = b"", head
+                self._partial, self._head = UNDECIDED, head
                 return
             self._head = b""
-            self._partial, value = split(head)
+            name, value = split(head)
+            self._partial = name if name in FIELDS else UNKNOWN if name else COMMENT
         if self._partial == b"retry":
             self._value = bytearray(digits(self._value + value))
         elif self._counts(self._partial):
@@ -468,13 +478,13 @@ class Parser:
         name: bytes | None
         value: bytes | bytearray
         name, value = self._partial, self._value
-        if name:
-            self._value = bytearray()
-        else:
+        if name == UNDECIDED:
             name, value = split(self._head)
             self._head = b""
+        else:
+            self._value = bytearray()
         self._partial = None
-        return name, value
+        return name or COMMENT, value
 
     def _take(self, name: bytes, value: bytes | bytearray) -> bool:
         """A line takes effect. Returns whether the standard ignores its value."""
@@ -487,16 +497,16 @@ class Parser:
         if name == COMMENT:
             return False
         self._has_line = True
-        if name == UNKNOWN:
-            return False
-        self._has_field = True
         if name == b"event":
             self._event = value
+            self._has_field = True
         elif name == b"id":
+            self._has_field = True
             if 0 in value:
                 return True
             self._id = value
-        else:
+        elif name == b"retry":
+            self._has_field = True
             retry = milliseconds(value)
             if retry is None:
                 return True
@@ -518,13 +528,13 @@ class Parser:
             watch.push(b"", final=True)
             if not watch.valid:
                 yield self._diagnostic("invalid-utf-8", name.decode() if name in FIELDS else "")
-            if name == UNKNOWN:
+            if name not in FIELDS and name != COMMENT:
                 yield self._diagnostic("unknown-field", unknown_name(watch.start))
             elif ignored:
                 yield self._diagnostic(f"invalid-{name.decode()}")
         if name == COMMENT and self._comments:
             comment = CommentSlots()
-            comment.text = text(value)
+            comment.text = value.decode("utf-8", "replace")
             comment.__class__ = Comment
             yield comment
 
@@ -535,39 +545,35 @@ class Parser:
         item: Any = None
         data = self._data
         if self._id is not None:
-            self._last_event_id = text(self._id)
-        if data is not None:
-            if (self._types is None and self._contains is None) or self._keeps(data):
-                item = self._make_event(data, self._last_event_id)
-            else:
+            self._last_event_id = self._id.decode("utf-8", "replace")
+        if data is None:
+            if self._diagnostics and self._has_field:
+                item = self._diagnostic("no-data")
+        else:
+            if self._event != self._type:
+                self._type = bytes(self._event)
+                self._type_text = self._type.decode("utf-8", "replace") or "message"
+            if self._filtered and not self._keeps(data):
                 self._skipped += 1
-        elif self._diagnostics and self._has_field:
-            item = self._diagnostic("no-data")
-        self._new_block()
+            else:
+                item = EventSlots()
+                item.event = self._type_text
+                item.data = data.decode("utf-8", "replace")
+                item.id = self._last_event_id
+                item.retry = self._block_retry
+                item.raw = bytes(self._raw) if self._keep_raw else None
+                item.__class__ = ServerSentEvent
+            self._data = None
+        if self._has_line:
+            self._new_block()
         if self._keep_raw:
             self._raw = bytearray()
         return item
 
     def _keeps(self, data: bytes | bytearray) -> bool:
-        if self._types is not None and self._event_type() in self._types:
+        if self._types is not None and self._type_text in self._types:
             return True
         return self._contains is not None and any(needle in data for needle in self._contains)
-
-    def _event_type(self) -> str:
-        if self._event != self._type:
-            self._type = bytes(self._event)
-            self._type_text = text(self._type) or "message"
-        return self._type_text
-
-    def _make_event(self, data: bytes | bytearray, id: str) -> Any:
-        event = EventSlots()
-        event.event = self._event_type()
-        event.data = data.decode("utf-8", "replace")
-        event.id = id
-        event.retry = self._block_retry
-        event.raw = bytes(self._raw) if self._keep_raw else None
-        event.__class__ = ServerSentEvent
-        return event
 
     def _diagnostic(self, kind: str, detail: str = "") -> Diagnostic:
         return Diagnostic(kind, self._line, self._line_offset, detail)
@@ -583,17 +589,15 @@ class Parser:
         name: bytes | None
         value: bytes | bytearray
         name, value = self._partial, self._value
-        if name == b"":
+        if name is None:
+            return count
+        if name == UNDECIDED:
             name, value = split(self._head)
-        return count + len(value) if name and self._counts(name) else count
+        return count + len(value) if self._counts(name) else count
 
     def _check(self) -> None:
         if self._limit is not None and self._count() > self._limit:
             raise Overflow
-
-
-def text(value: bytes | bytearray) -> str:
-    return value.decode("utf-8", "replace")
 
 
 def chunk_bytes(chunk: Any) -> bytes:
