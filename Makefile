@@ -1,40 +1,50 @@
-# The verbs of the project. Each works in the active environment (`make install` fills it).
-.PHONY: install format lint test test-pure bench bench-quick fuzz
-
+# The project's verbs. They work in an environment of their own, .venv, which they make.
+VENV ?= .venv
+BIN := $(VENV)/bin
 PYTHON ?= python3
 
-install: ## build the compiled module in release mode and install the package with its development tools
-	$(PYTHON) -m pip install -q --upgrade "pip>=25.1"
-	$(PYTHON) -m pip install -q --group dev
-	$(PYTHON) -m pip install -q --force-reinstall --no-deps .
+.PHONY: install demo format lint test fuzz bench bench-quick clean
+
+install: $(BIN)/python ## the compiled package, with what it is developed and tested with
+	$(BIN)/pip install -q --disable-pip-version-check --group dev
+	$(BIN)/pip install -q --disable-pip-version-check --force-reinstall --no-deps .
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --upgrade "pip>=25.1"
+
+demo: install ## the main job, on a stream that comes with the project
+	$(BIN)/rapidsse parse --json-data examples/chat.sse
 
 format:
 	cargo fmt
-	ruff format .
-	ruff check --fix -q .
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
 
-lint:
+lint: install
 	cargo fmt --check
 	cargo clippy -q --all-targets -- -D warnings
 	cargo clippy -q --all-targets --no-default-features -- -D warnings
-	ruff check .
-	ruff format --check .
-	mypy
-	$(PYTHON) -m mypy.stubtest rapidsse._rapidsse
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest rapidsse._rapidsse
 
-test: ## the core, then the package with both backends
+test: install ## the core, then the installed package with both backends, then the pure one alone
 	cargo test -q --no-default-features
-	$(PYTHON) -m pytest -q
-	$(MAKE) test-pure
+	$(BIN)/python -m pytest -q
+	RAPIDSSE_BACKEND=python $(BIN)/python -m pytest -q
 
-test-pure:
-	RAPIDSSE_BACKEND=python $(PYTHON) -m pytest -q
+fuzz: install ## the naive judge against both backends, for an hour
+	RAPIDSSE_FUZZ_SECONDS=3600 $(BIN)/python -m pytest -q tests/test_law_against_judge.py
 
-bench:
-	$(PYTHON) benches/run.py
+bench: install ## every figure of benches/RESULTS.md
+	$(BIN)/pip install -q -r benches/requirements.txt
+	$(BIN)/python benches/run.py
 
-bench-quick:
-	$(PYTHON) benches/run.py --quick
+bench-quick: install ## under two minutes, Python only
+	$(BIN)/pip install -q -r benches/requirements.txt
+	$(BIN)/python benches/run.py --quick
 
-fuzz: ## the naive judge against both backends, for an hour
-	RAPIDSSE_FUZZ_SECONDS=3600 $(PYTHON) -m pytest -q tests/test_law_against_judge.py
+clean:
+	rm -rf $(VENV) target dist
