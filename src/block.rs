@@ -71,6 +71,7 @@ impl Value {
     }
 
     /// Makes the bytes our own.
+    #[inline(always)]
     pub fn keep(&mut self, chunk: &[u8]) {
         if self.place != Place::Own {
             if self.place == Place::Chunk {
@@ -114,10 +115,10 @@ pub struct Block {
     pub retry: Option<u64>,
     /// Whether a `data` line has ended.
     pub has_data: bool,
-    /// Whether a line of one of the four fields has ended.
+    /// Whether a line of another field has ended.
     pub has_field: bool,
-    /// Whether a line has ended that is no comment.
-    pub has_line: bool,
+    /// Whether a line has ended that is neither.
+    pub has_other: bool,
     raw: Raw,
 }
 
@@ -127,9 +128,11 @@ impl Block {
     pub fn data_line(&mut self, chunk: &[u8], value: Range<usize>) {
         if self.has_data {
             self.data.keep(chunk);
-            self.data.own.reserve(value.len() + 1);
-            self.data.own.push(b'\n');
-            self.data.own.extend_from_slice(&chunk[value]);
+            // The byte before a value is the line's own: copied along, it gives place to the LF.
+            let joint = self.data.own.len();
+            let with_joint = value.start - 1..value.end;
+            self.data.own.extend_from_slice(&chunk[with_joint]);
+            self.data.own[joint] = b'\n';
         } else {
             self.data.set(value);
             self.has_data = true;
@@ -146,6 +149,11 @@ impl Block {
 
     pub fn push_data(&mut self, piece: &[u8]) {
         self.data.own.extend_from_slice(piece);
+    }
+
+    /// Whether a line has ended that is no comment.
+    pub fn has_line(&self) -> bool {
+        self.has_data || self.has_field || self.has_other
     }
 
     /// What the guard counts of the finished lines, the raw bytes apart; in bytes.
@@ -202,6 +210,6 @@ impl Block {
         self.retry = None;
         self.has_data = false;
         self.has_field = false;
-        self.has_line = false;
+        self.has_other = false;
     }
 }

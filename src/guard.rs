@@ -18,6 +18,9 @@ impl fmt::Display for Overflow {
 
 impl Error for Overflow {}
 
+/// The count is above the limit.
+pub(crate) struct Exceeded;
+
 /// The limit on the count of retained bytes, and whether it can be reached at all just now.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guard {
@@ -52,9 +55,9 @@ impl Guard {
         self.bound > self.limit
     }
 
-    pub fn check(&self, count: usize) -> Result<(), Overflow> {
+    pub fn check(&self, count: usize) -> Result<(), Exceeded> {
         if count > self.limit {
-            Err(Overflow { limit: self.limit })
+            Err(Exceeded)
         } else {
             Ok(())
         }

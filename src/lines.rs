@@ -4,10 +4,10 @@
 //! is one line end is the parser's to say: it swallows an LF that directly follows a CR, since
 //! the two may come in different chunks.
 
-use crate::scan;
+use crate::scan::{BLOCK, Scan, line_ends_short};
 
 /// Blocks without a line end after which the line is taken for a long one.
-const LONG: u32 = 3;
+const LONG: u32 = 2;
 
 /// How far a chunk has been parsed. A new chunk starts at `Cursor::default()`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,9 +36,9 @@ pub(crate) struct LineEnds {
 
 impl LineEnds {
     /// The position of the next CR or LF of `chunk`, which is the same chunk at each call.
-    #[inline]
-    pub fn next(&mut self, chunk: &[u8]) -> Option<usize> {
-        if self.mask == 0 && !self.search(chunk) {
+    #[inline(always)]
+    pub fn next(&mut self, scan: impl Scan, chunk: &[u8]) -> Option<usize> {
+        if self.mask == 0 && !self.search(scan, chunk) {
             return None;
         }
         let end = self.base + self.mask.trailing_zeros() as usize;
@@ -46,24 +46,24 @@ impl LineEnds {
         Some(end)
     }
 
-    #[inline]
-    fn search(&mut self, chunk: &[u8]) -> bool {
+    #[inline(always)]
+    fn search(&mut self, scan: impl Scan, chunk: &[u8]) -> bool {
         let mut misses = 0;
         loop {
             let rest = &chunk[self.searched..];
             self.base = self.searched;
-            let Some(block) = rest.first_chunk::<{ scan::BLOCK }>() else {
+            let Some(block) = rest.first_chunk::<{ BLOCK }>() else {
                 self.searched = chunk.len();
-                self.mask = match chunk.last_chunk::<{ scan::BLOCK }>() {
+                self.mask = match chunk.last_chunk::<{ BLOCK }>() {
                     _ if rest.is_empty() => 0,
                     // The chunk's last block, less what was searched before.
-                    Some(last) => scan::line_ends(last) >> (scan::BLOCK - rest.len()),
-                    None => scan::line_ends_short(rest),
+                    Some(last) => scan.line_ends(last) >> (BLOCK - rest.len()),
+                    None => line_ends_short(rest),
                 };
                 return self.mask != 0;
             };
-            self.mask = scan::line_ends(block);
-            self.searched += scan::BLOCK;
+            self.mask = scan.line_ends(block);
+            self.searched += BLOCK;
             if self.mask != 0 {
                 return true;
             }
@@ -82,6 +82,7 @@ impl LineEnds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scan::Baseline;
 
     #[test]
     fn every_line_end_once_and_in_order() {
@@ -95,7 +96,7 @@ mod tests {
                     })
                     .collect();
                 let mut ends = LineEnds::default();
-                let found: Vec<_> = std::iter::from_fn(|| ends.next(&chunk)).collect();
+                let found: Vec<_> = std::iter::from_fn(|| ends.next(Baseline, &chunk)).collect();
                 let expected: Vec<_> = (0..length).filter(|i| i % step == 0).collect();
                 assert_eq!(found, expected, "{length} bytes, one in {step}");
             }

@@ -8,8 +8,9 @@ use crate::block::{Block, empty};
 use crate::diagnostics::{Diagnostic, Ended, Kind, Watch, unknown_name};
 use crate::field::{self, Digits, Field, Line};
 use crate::filter::Filter;
-use crate::guard::{Guard, Overflow};
+use crate::guard::{Exceeded, Guard, Overflow};
 use crate::lines::Cursor;
+use crate::scan::{self, Scan, Work};
 use crate::sink::{Event, Flow, Sink};
 
 const BOM: [u8; 3] = *b"\xEF\xBB\xBF";
@@ -112,6 +113,23 @@ pub struct Parser {
     state: State,
 }
 
+/// The lines of a chunk, to be parsed.
+struct Lines<'a, S> {
+    parser: &'a mut Parser,
+    chunk: &'a [u8],
+    cursor: &'a mut Cursor,
+    sink: &'a mut S,
+}
+
+impl<S: Sink> Work for Lines<'_, S> {
+    type Output = Result<Flow, Exceeded>;
+
+    #[inline(always)]
+    fn run(self, scan: impl Scan) -> Self::Output {
+        self.parser.lines(scan, self.chunk, self.cursor, self.sink)
+    }
+}
+
 impl Default for Parser {
     fn default() -> Self {
         Parser::new(Options::default())
@@ -184,35 +202,50 @@ impl Parser {
     ///
     /// A chunk that was paused must be given again, with its cursor, until it is done: what the
     /// block holds are spans of it.
-    #[inline]
+    #[inline(always)]
     pub fn step<S: Sink>(&mut self, chunk: &[u8], cursor: &mut Cursor, sink: &mut S) -> Progress {
-        if cursor.is_new() {
-            if self.state.closed {
-                return if self.state.overflow {
-                    Progress::Overflow
-                } else {
-                    Progress::Done
-                };
-            }
-            if self.state.bom < BOM.len() {
-                self.take_bom(chunk, cursor);
-            }
-            let mut guard = self.guard;
-            guard.expect(chunk.len(), || self.count(cursor.at));
-            self.guard = guard;
-            self.careful = guard.is_armed()
-                || self.options.raw
-                || self.options.comments
-                || self.options.diagnostics;
+        if cursor.is_new()
+            && let Some(refused) = self.begin_chunk(chunk, cursor)
+        {
+            return refused;
         }
-        match self.lines(chunk, cursor, sink) {
+        let lines = Lines {
+            parser: self,
+            chunk,
+            cursor,
+            sink,
+        };
+        match scan::best(lines) {
             Ok(Flow::Stop) => Progress::Paused,
             Ok(Flow::Continue) => Progress::Done,
-            Err(Overflow { .. }) => {
+            Err(Exceeded) => {
                 self.overflow();
                 Progress::Overflow
             }
         }
+    }
+
+    /// What is to be done once for a chunk; says so if nothing of it can be taken in.
+    #[inline]
+    fn begin_chunk(&mut self, chunk: &[u8], cursor: &mut Cursor) -> Option<Progress> {
+        if self.state.closed {
+            return Some(if self.state.overflow {
+                Progress::Overflow
+            } else {
+                Progress::Done
+            });
+        }
+        if self.state.bom < BOM.len() {
+            self.take_bom(chunk, cursor);
+        }
+        let mut guard = self.guard;
+        guard.expect(chunk.len(), || self.count(cursor.at));
+        self.guard = guard;
+        self.careful = guard.is_armed()
+            || self.options.raw
+            || self.options.comments
+            || self.options.diagnostics;
+        None
     }
 
     /// Ends the stream. Hands over the unfinished event, if a `data` field had begun: the last
@@ -225,7 +258,7 @@ impl Parser {
             let seen = std::mem::replace(&mut self.state.bom, BOM.len());
             self.line_before_chunk(&BOM[..seen]);
         }
-        let truncated = self.state.partial != Partial::Nothing || self.state.block.has_line;
+        let truncated = self.state.partial != Partial::Nothing || self.state.block.has_line();
         let retry = self.state.retry;
         if self.state.partial != Partial::Nothing {
             self.end_partial(&[]);
@@ -287,12 +320,13 @@ impl Parser {
     #[inline(always)]
     fn lines<S: Sink>(
         &mut self,
+        scan: impl Scan,
         chunk: &[u8],
         cursor: &mut Cursor,
         sink: &mut S,
-    ) -> Result<Flow, Overflow> {
+    ) -> Result<Flow, Exceeded> {
         let Cursor { mut at, mut ends } = *cursor;
-        while let Some(end) = ends.next(chunk) {
+        while let Some(end) = ends.next(scan, chunk) {
             let byte = chunk[end];
             let flow = if self.state.partial != Partial::Nothing {
                 self.rest_of_line(chunk, at, end, sink)?
@@ -326,40 +360,56 @@ impl Parser {
         at: usize,
         end: usize,
         sink: &mut S,
-    ) -> Result<Flow, Overflow> {
+    ) -> Result<Flow, Exceeded> {
         let line = &chunk[at..end];
         let line_is = field::split(line);
-        let careful = self.careful;
-        if careful && self.guard.is_armed() {
+        if self.careful && self.guard.is_armed() {
             self.guard.check(self.count(end) + self.counted(line_is))?;
         }
-        let block = &mut self.state.block;
-        let mut ignored = false;
-        let ended = match line_is {
-            Line::Field(field, value) => {
-                let span = end - value.len()..end;
-                match field {
-                    Field::Data => block.data_line(chunk, span),
-                    Field::Event => block.event.set(span),
-                    Field::Id if field::is_valid_id(value) => block.id.set(span),
-                    Field::Id => ignored = true,
-                    Field::Retry => {
-                        let mut digits = Digits::default();
-                        digits.push(value);
-                        ignored = self.end_retry(digits);
-                    }
-                }
-                Ended::Field { field, ignored }
+        let ended = if let Line::Field(Field::Data, value) = line_is {
+            let span = end - value.len()..end;
+            self.state.block.data_line(chunk, span);
+            Ended::Field {
+                field: Field::Data,
+                ignored: false,
             }
-            Line::Comment(_) => Ended::Comment,
-            Line::Unknown => Ended::Unknown,
+        } else {
+            self.other_line(line_is, end)
         };
-        self.line_ended(ended);
-        if careful {
+        if self.careful {
             self.tell(chunk, at, end, ended, sink)
         } else {
             Ok(Flow::Continue)
         }
+    }
+
+    /// A whole line that is no `data` line takes effect. Its value ends at `end` in the chunk.
+    #[inline(always)]
+    fn other_line(&mut self, line: Line<'_>, end: usize) -> Ended {
+        let block = &mut self.state.block;
+        let (field, value) = match line {
+            Line::Field(field, value) => (field, value),
+            Line::Comment(_) => return Ended::Comment,
+            Line::Unknown => {
+                block.has_other = true;
+                return Ended::Unknown;
+            }
+        };
+        block.has_field = true;
+        let span = end - value.len()..end;
+        let mut ignored = false;
+        match field {
+            Field::Data => {}
+            Field::Event => block.event.set(span),
+            Field::Id if field::is_valid_id(value) => block.id.set(span),
+            Field::Id => ignored = true,
+            Field::Retry => {
+                let mut digits = Digits::default();
+                digits.push(value);
+                ignored = self.end_retry(digits);
+            }
+        }
+        Ended::Field { field, ignored }
     }
 
     /// What there is to tell of a whole line, and the guard's count of it.
@@ -371,7 +421,7 @@ impl Parser {
         end: usize,
         ended: Ended,
         sink: &mut S,
-    ) -> Result<Flow, Overflow> {
+    ) -> Result<Flow, Exceeded> {
         let line = &chunk[at..end];
         let mut flow = Flow::Continue;
         if self.options.diagnostics {
@@ -395,7 +445,7 @@ impl Parser {
         at: usize,
         end: usize,
         sink: &mut S,
-    ) -> Result<Flow, Overflow> {
+    ) -> Result<Flow, Exceeded> {
         if end > at {
             self.piece(chunk, end, &chunk[at..end])?;
         }
@@ -416,7 +466,7 @@ impl Parser {
 
     /// The LF of a CRLF whose CR has ended the line.
     #[cold]
-    fn swallow(&mut self, lf: usize) -> Result<(), Overflow> {
+    fn swallow(&mut self, lf: usize) -> Result<(), Exceeded> {
         if self.options.raw {
             let block = &mut self.state.block;
             if block.raw_len(lf) == 0 {
@@ -473,7 +523,7 @@ impl Parser {
     }
 
     #[inline]
-    fn end_of_chunk(&mut self, chunk: &[u8], at: usize) -> Result<(), Overflow> {
+    fn end_of_chunk(&mut self, chunk: &[u8], at: usize) -> Result<(), Exceeded> {
         if at < chunk.len() {
             if self.state.partial == Partial::Nothing {
                 self.state.line_offset = self.state.passed + at as u64;
@@ -489,7 +539,7 @@ impl Parser {
     }
 
     /// Takes in a piece of a line that is not whole; `end` is where it ends in the chunk.
-    fn piece(&mut self, chunk: &[u8], end: usize, mut piece: &[u8]) -> Result<(), Overflow> {
+    fn piece(&mut self, chunk: &[u8], end: usize, mut piece: &[u8]) -> Result<(), Exceeded> {
         if self.options.diagnostics {
             self.state.watch.push(piece);
         }
@@ -578,12 +628,13 @@ impl Parser {
                         ignored = self.end_retry(digits);
                     }
                 }
-                Ended::Field { field, ignored }
+                self.state.block.has_field |= field != Field::Data;
+                return Ended::Field { field, ignored };
             }
             Partial::Ignored(ended) => ended,
             Partial::Comment | Partial::Nothing | Partial::Head => Ended::Comment,
         };
-        self.line_ended(ended);
+        self.state.block.has_other |= ended == Ended::Unknown;
         ended
     }
 
@@ -595,13 +646,6 @@ impl Parser {
             self.state.retry = milliseconds;
         }
         milliseconds.is_none()
-    }
-
-    #[inline(always)]
-    fn line_ended(&mut self, ended: Ended) {
-        let block = &mut self.state.block;
-        block.has_line |= ended != Ended::Comment;
-        block.has_field |= matches!(ended, Ended::Field { .. });
     }
 
     #[cold]

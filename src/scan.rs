@@ -1,20 +1,103 @@
 //! Where the line ends are: bit masks over blocks of 64 bytes.
 //!
 //! Short lines are what streams are made of, and a search that starts anew at each line spends
-//! most of its time on starting. A mask finds every line end of a block at once. Vector code is
-//! used where the target always has it (SSE2 on x86-64); `portable` is its twin everywhere else.
-//! This is the only module of the core with `unsafe` code.
+//! most of its time on starting. A mask finds every line end of a block at once.
+//!
+//! There are two ways to make one, which a parser is compiled for both: [`Baseline`] is SSE2 on
+//! x86-64, which every such processor has, and portable code elsewhere; [`Wide`] is AVX2, for
+//! processors that turn out to have it. This is the only module of the core with `unsafe` code.
 
 pub const BLOCK: usize = 64;
 
-/// A bit for each byte of `block` that is LF or CR, the first byte's lowest.
-#[inline]
-pub fn line_ends(block: &[u8; BLOCK]) -> u64 {
-    let (pieces, _) = block.as_chunks::<16>();
-    pieces
-        .iter()
-        .rev()
-        .fold(0, |mask, piece| mask << 16 | line_ends_16(piece))
+/// A way to make masks.
+pub trait Scan: Copy {
+    /// A bit for each byte of `block` that is LF or CR, the first byte's lowest.
+    fn line_ends(self, block: &[u8; BLOCK]) -> u64;
+}
+
+/// What the target always has.
+#[derive(Clone, Copy)]
+pub struct Baseline;
+
+impl Scan for Baseline {
+    #[inline(always)]
+    fn line_ends(self, block: &[u8; BLOCK]) -> u64 {
+        let (pieces, _) = block.as_chunks::<16>();
+        pieces
+            .iter()
+            .rev()
+            .fold(0, |mask, piece| mask << 16 | line_ends_16(piece))
+    }
+}
+
+/// Something to be done with the best scan there is.
+pub trait Work {
+    type Output;
+    fn run(self, scan: impl Scan) -> Self::Output;
+}
+
+/// Does the work in code that is compiled for the best scan of this processor.
+#[inline(always)]
+pub fn best<W: Work>(work: W) -> W::Output {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(wide) = wide::Wide::detect() {
+        return wide.run(work);
+    }
+    work.run(Baseline)
+}
+
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use super::{BLOCK, Scan, Work};
+    use std::arch::x86_64::{
+        __m256i, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256,
+        _mm256_set1_epi8,
+    };
+
+    /// Proof that the processor has AVX2 and BMI1: only `detect` makes one.
+    #[derive(Clone, Copy)]
+    pub struct Wide(());
+
+    impl Wide {
+        #[inline(always)]
+        pub fn detect() -> Option<Self> {
+            (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1"))
+                .then_some(Wide(()))
+        }
+
+        #[inline(always)]
+        pub fn run<W: Work>(self, work: W) -> W::Output {
+            // SAFETY: the processor has what the function is compiled for, or there were no Wide.
+            unsafe { self.compiled(work) }
+        }
+
+        #[target_feature(enable = "avx2,bmi1")]
+        unsafe fn compiled<W: Work>(self, work: W) -> W::Output {
+            work.run(self)
+        }
+    }
+
+    impl Scan for Wide {
+        #[inline(always)]
+        fn line_ends(self, block: &[u8; BLOCK]) -> u64 {
+            // SAFETY: the processor has AVX2, or there were no Wide.
+            unsafe { line_ends(block) }
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn line_ends(block: &[u8; BLOCK]) -> u64 {
+        let half = |start: usize| {
+            let piece = block[start..start + 32].as_ptr().cast::<__m256i>();
+            // SAFETY: the load reads 32 bytes at any alignment, and that many are there.
+            let bytes = unsafe { _mm256_loadu_si256(piece) };
+            let lf = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'\n'.cast_signed()));
+            let cr = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'\r'.cast_signed()));
+            _mm256_movemask_epi8(_mm256_or_si256(lf, cr)).cast_unsigned()
+        };
+        u64::from(half(0)) | u64::from(half(32)) << 32
+    }
 }
 
 /// The same for fewer than [`BLOCK`] bytes.
@@ -105,6 +188,16 @@ mod portable {
 mod tests {
     use super::*;
 
+    struct Mask<'a>(&'a [u8; BLOCK]);
+
+    impl Work for Mask<'_> {
+        type Output = u64;
+
+        fn run(self, scan: impl Scan) -> u64 {
+            scan.line_ends(self.0)
+        }
+    }
+
     fn naive(bytes: &[u8]) -> u64 {
         let ends = |byte: &u8| matches!(byte, b'\n' | b'\r');
         (0..bytes.len()).fold(0, |mask, i| mask | u64::from(ends(&bytes[i])) << i)
@@ -122,7 +215,8 @@ mod tests {
         let mut seed = 7;
         for _ in 0..20_000 {
             let block: [u8; BLOCK] = std::array::from_fn(|_| sample(&mut seed));
-            assert_eq!(line_ends(&block), naive(&block));
+            assert_eq!(Baseline.line_ends(&block), naive(&block));
+            assert_eq!(best(Mask(&block)), naive(&block));
             let piece = block.first_chunk::<16>().unwrap();
             assert_eq!(portable::line_ends_16(piece), naive(piece));
             let n = (seed >> 40) as usize % BLOCK;

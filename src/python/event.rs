@@ -45,55 +45,57 @@ struct EventObject {
     raw: *mut ffi::PyObject,
 }
 
-/// The values of an event: exact `str`, `str`, `str`, `int` or None, and `bytes` or None.
-pub struct Fields {
-    pub event: *mut ffi::PyObject,
-    pub data: *mut ffi::PyObject,
-    pub id: *mut ffi::PyObject,
-    pub retry: *mut ffi::PyObject,
-    pub raw: *mut ffi::PyObject,
-}
-
 static TYPE: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(ptr::null_mut());
 
-/// A new event, which takes over the references in `fields`. Null and `MemoryError` on failure.
+/// A new event, which takes over the references it is given: exact `str`, `str`, `str`, `int` or
+/// None, `bytes` or None. Where one is null, or memory is short: null, and an exception is set.
 ///
 /// # Safety
 ///
-/// The thread must be attached, [`init`] done, and the fields as their type says.
-#[inline]
-pub unsafe fn new_event(fields: Fields) -> *mut ffi::PyObject {
+/// The thread must be attached, [`init`] done, and the values as said.
+#[inline(always)]
+pub unsafe fn new_event(
+    event: *mut ffi::PyObject,
+    data: *mut ffi::PyObject,
+    id: *mut ffi::PyObject,
+    retry: *mut ffi::PyObject,
+    raw: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
     // SAFETY: the type is alive as long as the module, the allocation has the object's size and
     // is written whole before anybody sees it.
     unsafe {
         let object = ffi::PyObject_Malloc(size_of::<EventObject>()).cast::<EventObject>();
-        if object.is_null() {
-            release(&fields);
-            return ffi::PyErr_NoMemory();
+        let missing = event.is_null() || data.is_null() || id.is_null();
+        if object.is_null() || missing || retry.is_null() || raw.is_null() {
+            return failed(object, [event, data, id, retry, raw]);
         }
         ffi::PyObject_Init(object.cast(), TYPE.load(Ordering::Relaxed));
-        (*object).event = fields.event;
-        (*object).data = fields.data;
-        (*object).id = fields.id;
-        (*object).retry = fields.retry;
-        (*object).raw = fields.raw;
+        (*object).event = event;
+        (*object).data = data;
+        (*object).id = id;
+        (*object).retry = retry;
+        (*object).raw = raw;
         object.cast()
     }
 }
 
-/// Gives back the references.
+/// Gives back what was to become an event.
 ///
 /// # Safety
 ///
-/// As for [`new_event`]; the fields are not used again.
-pub unsafe fn release(fields: &Fields) {
-    // SAFETY: each is an owned reference or null.
+/// As for [`new_event`]; nothing of it is used again.
+#[cold]
+unsafe fn failed(object: *mut EventObject, values: [*mut ffi::PyObject; 5]) -> *mut ffi::PyObject {
+    // SAFETY: each is an owned reference or null, the memory is that of no object yet.
     unsafe {
-        ffi::Py_XDECREF(fields.event);
-        ffi::Py_XDECREF(fields.data);
-        ffi::Py_XDECREF(fields.id);
-        ffi::Py_XDECREF(fields.retry);
-        ffi::Py_XDECREF(fields.raw);
+        for value in values {
+            ffi::Py_XDECREF(value);
+        }
+        ffi::PyObject_Free(object.cast());
+        if ffi::PyErr_Occurred().is_null() {
+            ffi::PyErr_NoMemory();
+        }
+        ptr::null_mut()
     }
 }
 
@@ -222,15 +224,18 @@ fn event_of<'py>(
         Some(retry) => exact_retry(&retry)?,
         None => py.None().into_bound(py),
     };
-    let fields = Fields {
-        event: event.into_ptr(),
-        data: data.into_ptr(),
-        id: id.into_ptr(),
-        retry: retry.into_ptr(),
-        raw: py.None().into_ptr(),
-    };
+    let raw = py.None();
     // SAFETY: attached; all are exact and owned.
-    unsafe { Bound::from_owned_ptr_or_err(py, new_event(fields)) }
+    unsafe {
+        let made = new_event(
+            event.into_ptr(),
+            data.into_ptr(),
+            id.into_ptr(),
+            retry.into_ptr(),
+            raw.into_ptr(),
+        );
+        Bound::from_owned_ptr_or_err(py, made)
+    }
 }
 
 unsafe extern "C" fn new(

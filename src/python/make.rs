@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use pyo3::prelude::*;
 use pyo3::{ffi, intern};
 
-use super::event::{Fields, new_event, release};
+use super::event::new_event;
 use super::items::{Comment, Diagnostic as PyDiagnostic};
 use super::text::str_from_utf8;
 use crate::{Diagnostic, Event, Flow, Sink};
@@ -33,6 +33,8 @@ const NAME: usize = 48;
 /// whose making can run the garbage collector.
 pub struct Maker {
     pub items: Vec<Py<PyAny>>,
+    /// The first item, where they are made one at a time; `items` has what its line made besides.
+    pub first: Option<Py<PyAny>>,
     /// A `str`.
     pub last_event_id: Py<PyAny>,
     /// The last event type seen, and its `str`: streams have few types, and repeat them.
@@ -49,6 +51,7 @@ impl Maker {
     pub fn new(last_event_id: Py<PyAny>, one_at_a_time: bool) -> Self {
         Maker {
             items: Vec::new(),
+            first: None,
             last_event_id,
             name: [0; NAME],
             name_len: 0,
@@ -64,7 +67,7 @@ impl Maker {
     }
 
     /// A new reference to the event type's `str`, or null.
-    #[inline]
+    #[inline(always)]
     fn event_type(&mut self, py: Python<'_>, name: &[u8]) -> *mut ffi::PyObject {
         if name.is_empty() {
             // SAFETY: `init` has run, and the string lives for ever.
@@ -95,34 +98,26 @@ impl Maker {
         event: Event<'_>,
         id: *mut ffi::PyObject,
     ) -> Option<Py<PyAny>> {
-        // SAFETY: attached; every value is owned, exact or null; null ones are refused.
+        let retry = match event.retry {
+            // SAFETY: attached; None lives for ever.
+            None => unsafe { ffi::Py_NewRef(ffi::Py_None()) },
+            // SAFETY: attached.
+            Some(milliseconds) => unsafe { ffi::PyLong_FromUnsignedLongLong(milliseconds) },
+        };
+        let raw = match event.raw {
+            // SAFETY: attached; None lives for ever.
+            None => unsafe { ffi::Py_NewRef(ffi::Py_None()) },
+            // SAFETY: attached; pointer and length are those of a slice.
+            Some(raw) => unsafe {
+                ffi::PyBytes_FromStringAndSize(raw.as_ptr().cast(), raw.len().cast_signed())
+            },
+        };
+        let name = self.event_type(py, event.event);
+        // SAFETY: attached; every value is owned and exact, or null.
         unsafe {
-            let fields = Fields {
-                event: self.event_type(py, event.event),
-                data: str_from_utf8(event.data),
-                id,
-                retry: match event.retry {
-                    None => ffi::Py_NewRef(ffi::Py_None()),
-                    Some(milliseconds) => ffi::PyLong_FromUnsignedLongLong(milliseconds),
-                },
-                raw: match event.raw {
-                    None => ffi::Py_NewRef(ffi::Py_None()),
-                    Some(raw) => {
-                        let length = raw.len().cast_signed();
-                        ffi::PyBytes_FromStringAndSize(raw.as_ptr().cast(), length)
-                    }
-                },
-            };
-            let failed = fields.event.is_null()
-                || fields.data.is_null()
-                || fields.id.is_null()
-                || fields.retry.is_null()
-                || fields.raw.is_null();
-            if failed {
-                release(&fields);
-                return None;
-            }
-            Bound::from_owned_ptr_or_opt(py, new_event(fields)).map(Bound::unbind)
+            let data = str_from_utf8(event.data);
+            let made = new_event(name, data, id, retry, raw);
+            Bound::from_owned_ptr_or_opt(py, made).map(Bound::unbind)
         }
     }
 
@@ -138,16 +133,25 @@ impl Maker {
         made
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, made: Option<Py<PyAny>>) -> Flow {
         match made {
-            Some(item) => self.items.push(item),
-            None => self.failed = true,
-        }
-        if self.one_at_a_time || self.failed {
-            Flow::Stop
-        } else {
-            Flow::Continue
+            Some(item) if self.one_at_a_time && self.first.is_none() => {
+                self.first = Some(item);
+                Flow::Stop
+            }
+            Some(item) => {
+                self.items.push(item);
+                if self.one_at_a_time {
+                    Flow::Stop
+                } else {
+                    Flow::Continue
+                }
+            }
+            None => {
+                self.failed = true;
+                Flow::Stop
+            }
         }
     }
 
@@ -179,7 +183,7 @@ impl Sink for Maker {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn event(&mut self, event: Event<'_>) -> Flow {
         // SAFETY: see `attached`.
         let py = unsafe { attached() };

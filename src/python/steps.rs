@@ -82,11 +82,11 @@ impl Inner {
     /// The next of the items made; the last line made at most two.
     #[inline(always)]
     fn ready(&mut self) -> Option<Py<PyAny>> {
-        match self.maker.items.len() {
-            0 => None,
-            1 => self.maker.items.pop(),
-            _ => Some(self.maker.items.remove(0)),
+        let first = self.maker.first.take();
+        if first.is_some() && !self.maker.items.is_empty() {
+            self.maker.first = Some(self.maker.items.remove(0));
         }
+        first
     }
 
     #[cold]
@@ -252,6 +252,7 @@ impl Steps {
             self.inner.with(owner, |inner| {
                 inner.ended = true;
                 inner.chunk = None;
+                inner.maker.first = None;
                 inner.maker.items.clear();
             });
         }

@@ -15,7 +15,7 @@ use pyo3::ffi;
 /// # Safety
 ///
 /// The thread must be attached to the interpreter.
-#[inline]
+#[inline(always)]
 pub unsafe fn str_from_utf8(bytes: &[u8]) -> *mut ffi::PyObject {
     if is_ascii(bytes) {
         // SAFETY: attached; `bytes` is ASCII.
@@ -27,8 +27,9 @@ pub unsafe fn str_from_utf8(bytes: &[u8]) -> *mut ffi::PyObject {
 }
 
 /// Whether no byte has its top bit set. Looks at the last bytes twice rather than one by one.
-#[inline]
+#[inline(always)]
 fn is_ascii(bytes: &[u8]) -> bool {
+    #[inline(always)]
     fn any<const N: usize>(piece: &[u8; N]) -> u8 {
         piece.iter().fold(0, |any, byte| any | byte)
     }
@@ -57,7 +58,7 @@ const TOP_BITS: u64 = 0x8080_8080_8080_8080;
 /// # Safety
 ///
 /// The thread must be attached; `bytes` must be ASCII.
-#[inline]
+#[inline(always)]
 unsafe fn str_from_ascii(bytes: &[u8]) -> *mut ffi::PyObject {
     // SAFETY: a compact ASCII str has room for exactly its length in one-byte characters, and
     // nobody else knows the new object yet. (The one empty str is not written to.)
@@ -73,6 +74,7 @@ unsafe fn str_from_ascii(bytes: &[u8]) -> *mut ffi::PyObject {
 /// # Safety
 ///
 /// The thread must be attached; `bytes` must not be ASCII.
+#[inline(never)]
 unsafe fn str_from_wide(bytes: &[u8]) -> *mut ffi::PyObject {
     let Ok(valid) = simdutf8::basic::from_utf8(bytes) else {
         // SAFETY: attached; pointer and length are those of a slice.
