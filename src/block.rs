@@ -113,20 +113,34 @@ pub struct Block {
     pub id: Value,
     /// The last valid one, in milliseconds.
     pub retry: Option<u64>,
-    /// Whether a `data` line has ended.
-    pub has_data: bool,
-    /// Whether a line of another field has ended.
-    pub has_field: bool,
-    /// Whether a line has ended that is neither.
-    pub has_other: bool,
+    /// What kinds of lines have ended, comments apart.
+    lines: u8,
     raw: Raw,
 }
 
 impl Block {
+    pub const DATA: u8 = 1;
+    /// A line of another field.
+    pub const FIELD: u8 = 2;
+    /// A line that is neither.
+    pub const OTHER: u8 = 4;
+
+    /// A line of this kind has ended.
+    #[inline]
+    pub fn note(&mut self, kind: u8) {
+        self.lines |= kind;
+    }
+
+    /// Whether a line of this kind has ended.
+    #[inline]
+    pub fn has(&self, kind: u8) -> bool {
+        self.lines & kind != 0
+    }
+
     /// A `data` line ended, all of it in the chunk at hand. Lines are joined with LF.
     #[inline(always)]
     pub fn data_line(&mut self, chunk: &[u8], value: Range<usize>) {
-        if self.has_data {
+        if self.has(Self::DATA) {
             self.data.keep(chunk);
             // The byte before a value is the line's own: copied along, it gives place to the LF.
             let joint = self.data.own.len();
@@ -135,14 +149,14 @@ impl Block {
             self.data.own[joint] = b'\n';
         } else {
             self.data.set(value);
-            self.has_data = true;
+            self.note(Self::DATA);
         }
     }
 
     /// A `data` line began; its value follows in pieces.
     pub fn open_data_line(&mut self, chunk: &[u8]) {
         self.data.keep(chunk);
-        if self.has_data {
+        if self.has(Self::DATA) {
             self.data.own.push(b'\n');
         }
     }
@@ -152,8 +166,9 @@ impl Block {
     }
 
     /// Whether a line has ended that is no comment.
+    #[inline]
     pub fn has_line(&self) -> bool {
-        self.has_data || self.has_field || self.has_other
+        self.lines != 0
     }
 
     /// What the guard counts of the finished lines, the raw bytes apart; in bytes.
@@ -205,11 +220,11 @@ impl Block {
     #[inline]
     pub fn clear(&mut self) {
         self.data.clear();
-        self.event.clear();
-        self.id.clear();
-        self.retry = None;
-        self.has_data = false;
-        self.has_field = false;
-        self.has_other = false;
+        if self.has(Self::FIELD) {
+            self.event.clear();
+            self.id.clear();
+            self.retry = None;
+        }
+        self.lines = 0;
     }
 }

@@ -264,7 +264,7 @@ impl Parser {
             self.end_partial(&[]);
         }
         let block = &self.state.block;
-        let event = block.has_data.then(|| take(self.event(&[])));
+        let event = block.has(Block::DATA).then(|| take(self.event(&[])));
         self.state = State {
             retry,
             skipped: self.state.skipped,
@@ -326,30 +326,41 @@ impl Parser {
         sink: &mut S,
     ) -> Result<Flow, Exceeded> {
         let Cursor { mut at, mut ends } = *cursor;
-        while let Some(end) = ends.next(scan, chunk) {
+        let mut after_cr = self.state.after_cr;
+        // Only the first line of a chunk can have begun in an earlier one.
+        let mut partial = self.state.partial != Partial::Nothing;
+        let flow = loop {
+            let Some(end) = ends.next(scan, chunk) else {
+                if at < chunk.len() {
+                    after_cr = false;
+                }
+                self.end_of_chunk(chunk, at)?;
+                break Flow::Continue;
+            };
             let byte = chunk[end];
-            let flow = if self.state.partial != Partial::Nothing {
+            let flow = if partial {
+                partial = false;
                 self.rest_of_line(chunk, at, end, sink)?
             } else if end > at {
                 self.whole_line(chunk, at, end, sink)?
-            } else if byte == b'\n' && self.state.after_cr {
-                self.state.after_cr = false;
+            } else if after_cr && byte == b'\n' {
+                after_cr = false;
                 self.swallow(end)?;
                 at = end + 1;
                 continue;
             } else {
                 self.blank_line(chunk, at, sink)
             };
-            self.state.line += 1;
-            self.state.after_cr = byte == b'\r';
+            self.state.line += u64::from(self.careful);
+            after_cr = byte == b'\r';
             at = end + 1;
             if flow == Flow::Stop {
-                *cursor = Cursor { at, ends };
-                return Ok(flow);
+                break flow;
             }
-        }
-        self.end_of_chunk(chunk, at)?;
-        Ok(Flow::Continue)
+        };
+        self.state.after_cr = after_cr;
+        *cursor = Cursor { at, ends };
+        Ok(flow)
     }
 
     /// A line that lies in the chunk from its first byte to its last.
@@ -391,11 +402,11 @@ impl Parser {
             Line::Field(field, value) => (field, value),
             Line::Comment(_) => return Ended::Comment,
             Line::Unknown => {
-                block.has_other = true;
+                block.note(Block::OTHER);
                 return Ended::Unknown;
             }
         };
-        block.has_field = true;
+        block.note(Block::FIELD);
         let span = end - value.len()..end;
         let mut ignored = false;
         match field {
@@ -481,21 +492,35 @@ impl Parser {
     /// The end of a block: its ID becomes the last event ID, its data an event.
     #[inline(always)]
     fn blank_line<S: Sink>(&mut self, chunk: &[u8], at: usize, sink: &mut S) -> Flow {
-        let mut flow = Flow::Continue;
-        if self.options.raw {
+        if self.careful && self.options.raw {
             self.state.block.keep_raw(chunk, at, at + 1);
         }
+        let flow = if self.state.block.has_line() {
+            self.end_of_block(chunk, at, sink)
+        } else {
+            Flow::Continue
+        };
+        if self.careful && self.options.raw {
+            self.state.block.start_raw(at + 1);
+        }
+        flow
+    }
+
+    /// A block ends that is not empty.
+    #[inline(always)]
+    fn end_of_block<S: Sink>(&mut self, chunk: &[u8], at: usize, sink: &mut S) -> Flow {
+        let mut flow = Flow::Continue;
         let block = &self.state.block;
-        if block.id.is_set() {
+        if block.has(Block::FIELD) && block.id.is_set() {
             sink.last_event_id(block.id.get(chunk));
         }
-        if block.has_data {
+        if block.has(Block::DATA) {
             let event = self.event(chunk);
             match &self.options.filter {
                 Some(filter) if !filter.keeps(event.event, event.data) => self.state.skipped += 1,
                 _ => flow = sink.event(event),
             }
-        } else if block.has_field && self.options.diagnostics {
+        } else if self.options.diagnostics && block.has(Block::FIELD) {
             flow = sink.diagnostic(Diagnostic {
                 kind: Kind::NoData,
                 line: self.state.line + 1,
@@ -504,9 +529,6 @@ impl Parser {
             });
         }
         self.state.block.clear();
-        if self.options.raw {
-            self.state.block.start_raw(at + 1);
-        }
         flow
     }
 
@@ -617,7 +639,7 @@ impl Parser {
         let ended = match std::mem::take(&mut state.partial) {
             Partial::Value(field) => {
                 match field {
-                    Field::Data => state.block.has_data = true,
+                    Field::Data => state.block.note(Block::DATA),
                     Field::Event => state.block.event.set_own(&mut state.value),
                     Field::Id if field::is_valid_id(&state.value) => {
                         state.block.id.set_own(&mut state.value);
@@ -628,13 +650,17 @@ impl Parser {
                         ignored = self.end_retry(digits);
                     }
                 }
-                self.state.block.has_field |= field != Field::Data;
+                if field != Field::Data {
+                    self.state.block.note(Block::FIELD);
+                }
                 return Ended::Field { field, ignored };
             }
             Partial::Ignored(ended) => ended,
             Partial::Comment | Partial::Nothing | Partial::Head => Ended::Comment,
         };
-        self.state.block.has_other |= ended == Ended::Unknown;
+        if ended == Ended::Unknown {
+            self.state.block.note(Block::OTHER);
+        }
         ended
     }
 
@@ -708,7 +734,8 @@ impl Parser {
                 _ => state.value.len(),
             };
             // The LF that joins an unfinished line to those before counts when it ends.
-            let joined = state.partial == Partial::Value(Field::Data) && state.block.has_data;
+            let joined =
+                state.partial == Partial::Value(Field::Data) && state.block.has(Block::DATA);
             count -= usize::from(joined);
         }
         if self.options.raw {

@@ -45,6 +45,10 @@ struct EventObject {
     raw: *mut ffi::PyObject,
 }
 
+/// Whether an object begins with a reference count and its type and nothing else, so that a new
+/// one's beginning can be written without a call. (Not so without a GIL.)
+const PLAIN_HEAD: bool = size_of::<ffi::PyObject>() == 2 * size_of::<usize>();
+
 static TYPE: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(ptr::null_mut());
 
 /// A new event, which takes over the references it is given: exact `str`, `str`, `str`, `int` or
@@ -69,7 +73,15 @@ pub unsafe fn new_event(
         if object.is_null() || missing || retry.is_null() || raw.is_null() {
             return failed(object, [event, data, id, retry, raw]);
         }
-        ffi::PyObject_Init(object.cast(), TYPE.load(Ordering::Relaxed));
+        let class = TYPE.load(Ordering::Relaxed);
+        if PLAIN_HEAD {
+            ffi::Py_INCREF(class.cast());
+            let mut head = ffi::PyObject_HEAD_INIT;
+            head.ob_type = class;
+            ptr::write(object.cast(), head);
+        } else {
+            ffi::PyObject_Init(object.cast(), class);
+        }
         (*object).event = event;
         (*object).data = data;
         (*object).id = id;

@@ -1,5 +1,6 @@
 //! `Parser` and `parse`.
 
+use pyo3::Borrowed;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -66,6 +67,20 @@ struct Inner {
 #[pyclass(frozen, module = "rapidsse")]
 pub struct Parser {
     inner: Shared<Inner>,
+}
+
+/// An argument that may be left out; None is a value like any other.
+enum Given<'py> {
+    Nothing,
+    Value(Bound<'py, PyAny>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Given<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Given::Value(object.to_owned()))
+    }
 }
 
 /// Why a call is refused.
@@ -255,12 +270,12 @@ impl Parser {
     /// Raises:
     ///     TypeError: last_event_id is not a str.
     ///     ValueError: last_event_id has U+0000, CR or LF.
-    #[pyo3(signature = (last_event_id = None), text_signature = "($self, last_event_id='')")]
-    fn reset(slf: &Bound<'_, Self>, last_event_id: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    #[pyo3(signature = (last_event_id = Given::Nothing), text_signature = "($self, last_event_id='')")]
+    fn reset(slf: &Bound<'_, Self>, last_event_id: Given<'_>) -> PyResult<()> {
         let py = slf.py();
         let id = match last_event_id {
-            Some(id) => package::check_last_event_id(py)?.call1((id,))?.unbind(),
-            None => empty(py),
+            Given::Value(id) => package::check_last_event_id(py)?.call1((id,))?.unbind(),
+            Given::Nothing => empty(py),
         };
         // SAFETY: buffers and exact strings are dropped; no Python code runs.
         unsafe {
