@@ -38,7 +38,6 @@ class Parser:
         package: the distribution it comes from, for its version.
         open: chunks to an iterator of events.
         view: an event to (event, data, id); ours add retry.
-        prepare: chunks to what `open` takes, done before the clock starts.
         loop: visits the events; the plain one unless the parser's own door needs another.
         quadratic: copies or searches again what it already had, with every chunk.
         note: what to know about the door that was taken.
@@ -48,7 +47,6 @@ class Parser:
     package: str
     open: Callable[[Any], Any]
     view: View
-    prepare: Callable[[Chunks], Any] = lambda chunks: chunks
     loop: Callable[[Any], int] | None = None
     quadratic: bool = False
     note: str = ""
@@ -60,8 +58,8 @@ class Parser:
         except metadata.PackageNotFoundError:
             return ""
 
-    def run(self, prepared: Any) -> int:
-        return (self.loop or visit)(self.open(prepared))
+    def run(self, chunks: Iterable[bytes]) -> int:
+        return (self.loop or visit)(self.open(chunks))
 
     def too_slow(self, stream: Stream) -> bool:
         """Whether a quadratic parser would not be done with this stream in a few seconds."""
@@ -73,9 +71,7 @@ class Parser:
         """An empty string if all events are right, else what is wrong with the first bad one."""
         got: list[tuple[Any, ...]] = []
         try:
-            collect(
-                self.open(self.prepare(stream.chunks)), lambda item: got.append(self.view(item))
-            )
+            collect(self.open(stream.chunks), lambda item: got.append(self.view(item)))
         except Exception as error:  # a peer may fail in any way; that is the finding
             return f"{type(error).__name__} after {len(got)} of {len(stream.events)} events"
         return compare(got, stream.events)
@@ -459,7 +455,7 @@ def floor_parsers(module: Any, feed: bool) -> list[Parser]:
     """The lower bound in each of its modes; the best of them counts."""
     made = []
     for lines, text in FLOOR_MODES:
-        name = f"floor {lines},{text}"
+        name = f"floor {lines},{text}" + (" feed" if feed else "")
         if feed:
             made.append(
                 Parser(
