@@ -219,7 +219,9 @@ impl Block {
     /// A new block begins. The raw bytes are apart, see [`Block::start_raw`].
     #[inline]
     pub fn clear(&mut self) {
-        self.data.clear();
+        if self.has(Self::DATA) {
+            self.data.clear();
+        }
         if self.has(Self::FIELD) {
             self.event.clear();
             self.id.clear();

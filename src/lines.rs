@@ -46,6 +46,18 @@ impl LineEnds {
         Some(end)
     }
 
+    /// Takes the next line ends, which are `count` and go up to `last`, if they are found already.
+    #[inline(always)]
+    pub fn take(&mut self, last: usize, count: usize) -> bool {
+        if last >= self.searched {
+            return false;
+        }
+        for _ in 0..count {
+            self.mask &= self.mask - 1;
+        }
+        true
+    }
+
     #[inline(always)]
     fn search(&mut self, scan: impl Scan, chunk: &[u8]) -> bool {
         let mut misses = 0;

@@ -9,7 +9,7 @@ use crate::diagnostics::{Diagnostic, Ended, Kind, Watch, unknown_name};
 use crate::field::{self, Digits, Field, Line};
 use crate::filter::Filter;
 use crate::guard::{Exceeded, Guard, Overflow};
-use crate::lines::Cursor;
+use crate::lines::{Cursor, LineEnds};
 use crate::scan::{self, Scan, Work};
 use crate::sink::{Event, Flow, Sink};
 
@@ -264,7 +264,9 @@ impl Parser {
             self.end_partial(&[]);
         }
         let block = &self.state.block;
-        let event = block.has(Block::DATA).then(|| take(self.event(&[])));
+        let event = block
+            .has(Block::DATA)
+            .then(|| take(self.event(&[], block.data.get(&[]))));
         self.state = State {
             retry,
             skipped: self.state.skipped,
@@ -342,7 +344,17 @@ impl Parser {
                 partial = false;
                 self.rest_of_line(chunk, at, end, sink)?
             } else if end > at {
-                self.whole_line(chunk, at, end, sink)?
+                let line = field::split(&chunk[at..end]);
+                if let Some((value, last)) = self.lone_data(line, chunk, end, &mut ends) {
+                    let flow = self.end_of_block(chunk, at, Some(value), sink);
+                    after_cr = chunk[last] == b'\r';
+                    at = last + 1;
+                    if flow == Flow::Stop {
+                        break flow;
+                    }
+                    continue;
+                }
+                self.whole_line(line, chunk, at, end, sink)?
             } else if after_cr && byte == b'\n' {
                 after_cr = false;
                 self.swallow(end)?;
@@ -363,21 +375,44 @@ impl Parser {
         Ok(flow)
     }
 
+    /// The value of a block's only `data` line, if its blank line follows at once, and where that
+    /// ends. It is what most streams are made of, and can go out from where it lies.
+    #[inline(always)]
+    fn lone_data<'a>(
+        &self,
+        line: Line<'a>,
+        chunk: &[u8],
+        end: usize,
+        ends: &mut LineEnds,
+    ) -> Option<(&'a [u8], usize)> {
+        let Line::Field(Field::Data, value) = line else {
+            return None;
+        };
+        if self.careful || self.state.block.has(Block::DATA) {
+            return None;
+        }
+        let more = match chunk[end..] {
+            [b'\n', b'\n' | b'\r', ..] | [b'\r', b'\r', ..] => 1,
+            [b'\r', b'\n', b'\n' | b'\r', ..] => 2,
+            _ => return None,
+        };
+        ends.take(end + more, more).then_some((value, end + more))
+    }
+
     /// A line that lies in the chunk from its first byte to its last.
     #[inline(always)]
     fn whole_line<S: Sink>(
         &mut self,
+        line: Line<'_>,
         chunk: &[u8],
         at: usize,
         end: usize,
         sink: &mut S,
     ) -> Result<Flow, Exceeded> {
-        let line = &chunk[at..end];
-        let line_is = field::split(line);
         if self.careful && self.guard.is_armed() {
-            self.guard.check(self.count(end) + self.counted(line_is))?;
+            self.guard.check(self.count(end) + self.counted(line))?;
         }
-        let ended = if let Line::Field(Field::Data, value) = line_is {
+        let ended = if let Line::Field(Field::Data, value) = line {
             let span = end - value.len()..end;
             self.state.block.data_line(chunk, span);
             Ended::Field {
@@ -385,7 +420,7 @@ impl Parser {
                 ignored: false,
             }
         } else {
-            self.other_line(line_is, end)
+            self.other_line(line, end)
         };
         if self.careful {
             self.tell(chunk, at, end, ended, sink)
@@ -496,7 +531,7 @@ impl Parser {
             self.state.block.keep_raw(chunk, at, at + 1);
         }
         let flow = if self.state.block.has_line() {
-            self.end_of_block(chunk, at, sink)
+            self.end_of_block(chunk, at, None, sink)
         } else {
             Flow::Continue
         };
@@ -506,16 +541,23 @@ impl Parser {
         flow
     }
 
-    /// A block ends that is not empty.
+    /// A block ends that is not empty; `data` is its data if that was not taken in.
     #[inline(always)]
-    fn end_of_block<S: Sink>(&mut self, chunk: &[u8], at: usize, sink: &mut S) -> Flow {
+    fn end_of_block<S: Sink>(
+        &mut self,
+        chunk: &[u8],
+        at: usize,
+        data: Option<&[u8]>,
+        sink: &mut S,
+    ) -> Flow {
         let mut flow = Flow::Continue;
         let block = &self.state.block;
         if block.has(Block::FIELD) && block.id.is_set() {
             sink.last_event_id(block.id.get(chunk));
         }
-        if block.has(Block::DATA) {
-            let event = self.event(chunk);
+        let data = data.or_else(|| block.has(Block::DATA).then(|| block.data.get(chunk)));
+        if let Some(data) = data {
+            let event = self.event(chunk, data);
             match &self.options.filter {
                 Some(filter) if !filter.keeps(event.event, event.data) => self.state.skipped += 1,
                 _ => flow = sink.event(event),
@@ -533,13 +575,14 @@ impl Parser {
     }
 
     #[inline(always)]
-    fn event<'a>(&'a self, chunk: &'a [u8]) -> Event<'a> {
+    fn event<'a>(&'a self, chunk: &'a [u8], data: &'a [u8]) -> Event<'a> {
         let block = &self.state.block;
+        let fields = block.has(Block::FIELD);
         Event {
-            event: block.event.get(chunk),
-            data: block.data.get(chunk),
-            id: block.id.is_set().then(|| block.id.get(chunk)),
-            retry: block.retry,
+            event: if fields { block.event.get(chunk) } else { b"" },
+            data,
+            id: (fields && block.id.is_set()).then(|| block.id.get(chunk)),
+            retry: if fields { block.retry } else { None },
             raw: self.options.raw.then(|| block.raw()),
         }
     }
