@@ -55,6 +55,7 @@ impl EventIterator {
 
     /// Does what is not done for each event, in full attachment; null for an exception or an end.
     #[cold]
+    #[inline(never)]
     fn rarely<'py>(
         slf: &Bound<'py, Self>,
         work: impl FnOnce(&Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>>,

@@ -78,6 +78,12 @@ impl Maker {
         {
             return text.clone_ref(py).into_ptr();
         }
+        self.new_event_type(py, name)
+    }
+
+    /// The `str` of an event type that is not the one before; remembered if it is short.
+    #[inline(never)]
+    fn new_event_type(&mut self, py: Python<'_>, name: &[u8]) -> *mut ffi::PyObject {
         // SAFETY: attached.
         let text = unsafe { str_from_utf8(name) };
         if name.len() <= NAME {
@@ -171,6 +177,7 @@ unsafe fn attached<'py>() -> Python<'py> {
 }
 
 impl Sink for Maker {
+    #[inline(never)]
     fn last_event_id(&mut self, id: &[u8]) {
         // SAFETY: see `attached`.
         let (py, text) = unsafe {

@@ -48,6 +48,8 @@ fn is_ascii(bytes: &[u8]) -> bool {
         any(first) | any(last) < 0x80
     } else if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
         (u64::from_ne_bytes(*first) | u64::from_ne_bytes(*last)) & TOP_BITS == 0
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        any(first) | any(last) < 0x80
     } else {
         bytes.iter().fold(0, |any, byte| any | byte) < 0x80
     }
