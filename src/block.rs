@@ -89,6 +89,16 @@ impl Value {
         }
     }
 
+    /// Adds an LF and a span of the chunk.
+    #[inline(never)]
+    fn join(&mut self, chunk: &[u8], span: Range<usize>) {
+        self.keep(chunk);
+        // The byte before a value is the line's own: copied along, it gives place to the LF.
+        let joint = self.own.len();
+        self.own.extend_from_slice(&chunk[span.start - 1..span.end]);
+        self.own[joint] = b'\n';
+    }
+
     #[inline]
     fn clear(&mut self) {
         if self.place == Place::Own {
@@ -141,12 +151,7 @@ impl Block {
     #[inline(always)]
     pub fn data_line(&mut self, chunk: &[u8], value: Range<usize>) {
         if self.has(Self::DATA) {
-            self.data.keep(chunk);
-            // The byte before a value is the line's own: copied along, it gives place to the LF.
-            let joint = self.data.own.len();
-            let with_joint = value.start - 1..value.end;
-            self.data.own.extend_from_slice(&chunk[with_joint]);
-            self.data.own[joint] = b'\n';
+            self.data.join(chunk, value);
         } else {
             self.data.set(value);
             self.note(Self::DATA);

@@ -7,7 +7,7 @@
 use crate::scan::{BLOCK, Scan, line_ends_short};
 
 /// Blocks without a line end after which the line is taken for a long one.
-const LONG: u32 = 2;
+const LONG: u32 = 8;
 
 /// How far a chunk has been parsed. A new chunk starts at `Cursor::default()`.
 #[derive(Clone, Copy, Debug, Default)]
