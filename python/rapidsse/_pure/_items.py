@@ -12,8 +12,7 @@ from typing import Any, ClassVar, NoReturn
 
 from rapidsse import _shared
 from rapidsse._options import bad_field
-
-MAX_RETRY = 2**63 - 1
+from rapidsse._pure._field import MAX_RETRY
 
 
 def _text(name: str, value: object) -> str:
@@ -186,6 +185,18 @@ class ServerSentEvent(EventSlots, _Item):
         return b"\n".join(lines) + b"\n\n"
 
 
+def make_event(event: str, data: str, id: str, retry: int | None, raw: bytes | None) -> Any:
+    """An event of values that need no check."""
+    made = EventSlots()
+    made.event = event
+    made.data = data
+    made.id = id
+    made.retry = retry
+    made.raw = raw
+    made.__class__ = ServerSentEvent
+    return made
+
+
 class CommentSlots:
     """A comment to be."""
 
@@ -229,6 +240,14 @@ class Comment(CommentSlots, _Item):
         Source: WHATWG HTML, Server-sent events, parsing an event stream.
         """
         return b": " + _wire_line("a comment", _wire("a comment", self.text)) + b"\n"
+
+
+def make_comment(text: str) -> Any:
+    """A comment of a text that needs no check."""
+    made = CommentSlots()
+    made.text = text
+    made.__class__ = Comment
+    return made
 
 
 class DiagnosticSlots:

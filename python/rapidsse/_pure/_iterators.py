@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from types import GenericAlias
 from typing import Any, ClassVar, NoReturn, cast
 
-from rapidsse._errors import BufferSizeExceeded, StreamInterrupted
+from rapidsse._errors import StreamInterrupted
 from rapidsse._options import check_unfinished
 from rapidsse._pure._parser import Overflow, Parser, chunk_bytes
 from rapidsse._sources import Close, async_chunks, closing, sync_chunks
@@ -67,6 +67,8 @@ class _Steps:
         return self._parser.truncated
 
     def _accept(self, chunk: Any) -> None:
+        if self._ended:  # closed while the source made the chunk
+            return
         try:
             self._items = self._parser._items(chunk if type(chunk) is bytes else chunk_bytes(chunk))
         except Exception:
@@ -91,8 +93,7 @@ class _Steps:
     def _overflow(self) -> NoReturn:
         self._ended = True
         self._items = _NOTHING
-        assert self._parser._limit is not None
-        raise BufferSizeExceeded(self._parser._limit) from None
+        raise self._parser._exceeded() from None
 
     def _leave(self) -> Close | None:
         """Ends the iteration early; returns what closes the source."""
@@ -123,6 +124,8 @@ class EventIterator(_Steps):
                     return item
             except Overflow:
                 self._overflow()
+            except ValueError:  # what a generator says that is entered twice
+                raise RuntimeError("the iterator is at work in another thread") from None
             if self._ended:
                 raise StopIteration
             if self._pulling:
@@ -175,6 +178,8 @@ class AsyncEventIterator(_Steps):
                     return item
             except Overflow:
                 self._overflow()
+            except ValueError:  # what a generator says that is entered twice
+                raise RuntimeError("the iterator is at work in another thread") from None
             if self._ended:
                 raise StopAsyncIteration
             if self._pulling:

@@ -1,99 +1,55 @@
-"""The parser: an event stream interpreted line by line, across chunks.
+"""The parser: an event stream interpreted, across chunks.
 
-The plan: a chunk is taken in windows, a window is cut into lines by `bytes.splitlines`, which
-knows CRLF, LF and CR and nothing else. A line that lies whole in its window is taken apart at once.
-A line that the network cut is held until its first bytes decide what it is; then its value is
-collected, or nothing of it. Text is decoded when an item is made, since line ends and colons are
-ASCII and no broken sequence can swallow one. Everything is linear in the bytes, and what is
-retained is in a few byte arrays.
+A byte's way: a chunk is taken in windows, a window is cut into lines, a line is a `_field`; what
+the network cut waits in `_line`, what the lines add up to in `_block`; a blank line makes an item.
 
-The guard's exact count is only taken where the limit is near: a chunk adds at most two to it for
-each byte.
+The plan: what is at stake is the cost per event, so as much as possible is done for a whole window
+by a few calls of `str` methods. A window is made text as Latin-1, which is one character per byte,
+costs a copy and loses nothing; text is faster to work on than bytes. Line ends become LF, and a
+split at "\\n\\ndata: " gives the values of all blocks of one `data` line, as most
+streams have. Other blocks go line by line. UTF-8 is decoded when an item is made: line ends and
+colons are ASCII, and no broken sequence can swallow one.
+
+When comments, diagnostics or raw bytes are to be told, or the guard's limit is near, a window is
+taken `_closely` instead: each line with its ending, and counted. The limit is near when it could be
+exceeded if each byte added two to the count, which is the most that one can: one to a value or
+between two `data` lines, one to the raw bytes.
+
+Everything is linear in the bytes. What is retained is in a few byte arrays.
 """
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Iterator
 from types import GenericAlias
 from typing import Any, ClassVar, NoReturn
 
 from rapidsse._errors import BufferSizeExceeded, ParserClosed
 from rapidsse._options import Checked, bad_chunk, check_last_event_id, check_options
+from rapidsse._pure._block import Block
+from rapidsse._pure._diagnostics import Watch
+from rapidsse._pure._field import COMMENT, DATA, EVENT, RETRY, UNKNOWN, Field, split
+from rapidsse._pure._filter import Filter
 from rapidsse._pure._items import (
-    MAX_RETRY,
-    Comment,
-    CommentSlots,
     Diagnostic,
     EventSlots,
     ServerSentEvent,
+    make_comment,
+    make_event,
 )
-
-Item = ServerSentEvent | Comment | Diagnostic
+from rapidsse._pure._line import Line
 
 BOM = codecs.BOM_UTF8
+# A chunk is parsed in pieces of this size, so that no list of its lines becomes huge.
 WINDOW = 64 * 1024
-FIELDS = frozenset((b"data", b"event", b"id", b"retry"))
-# A line's first bytes decide what it is and where its value starts: the longest name, a colon and
-# what may be the one space.
-HEAD = len(b"retry: ")
-# The longest name of an unknown field that is told, and what it may be made of.
-NAME = 64
-HARMLESS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_ ")
 
-# The name of a comment is empty; this stands for any other that is none of the four.
-COMMENT = b""
-UNKNOWN = b"?"
-UNDECIDED = b"\n"  # which no name has
+# What is short enough to be remembered, and how many lines are: servers repeat themselves.
+SHORT = 128
+FEW = 32
 
-# The fields whose values are kept as they come, and counted.
-COUNTED = frozenset((b"data", b"event", b"id"))
-
-
-def split(line: bytes) -> tuple[bytes, bytes]:
-    """A line's name and value: the first colon splits, one space after it goes."""
-    name, _, value = line.partition(b":")
-    if value[:1] == b" ":
-        value = value[1:]
-    return name, value
-
-
-def milliseconds(value: bytes | bytearray) -> int | None:
-    """A `retry` value: one or more ASCII digits, else None; clamped."""
-    return min(int(digits(value)), MAX_RETRY) if value.isdigit() else None
-
-
-def digits(value: bytes | bytearray) -> bytes | bytearray:
-    """So much of a `retry` value, or of the beginning of one, as decides what it is."""
-    if len(value) < 20 and value.isdigit():
-        return value
-    return value.lstrip(b"0")[:20] or b"0" if value.isdigit() else value[:1] and b"?"
-
-
-def unknown_name(line: bytes) -> str:
-    """The name of an unknown field, if it looks like one: what lost its `data:` is payload."""
-    name, colon, _ = line[: NAME + 1].partition(b":")
-    return name.decode() if colon and HARMLESS.issuperset(name) else ""
-
-
-class Watch:
-    """What diagnostics have to know of a line that comes in pieces."""
-
-    __slots__ = ("_decoder", "start", "valid")
-
-    def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self.start = b""
-        self.valid = True
-
-    def push(self, piece: bytes, *, final: bool = False) -> None:
-        if len(self.start) <= NAME:
-            self.start += piece[: NAME + 1 - len(self.start)]
-        if self.valid:
-            try:
-                self._decoder.decode(piece, final)
-            except UnicodeDecodeError:
-                self.valid = False
+_NOTHING: Iterator[Any] = iter(())
 
 
 class Overflow(Exception):
@@ -120,37 +76,29 @@ class Parser:
 
     __slots__ = (
         "_after_cr",
-        "_block_retry",
+        "_block",
         "_bom",
         "_bound",
+        "_close_look",
         "_closed",
         "_comments",
-        "_contains",
-        "_data",
         "_diagnostics",
-        "_event",
-        "_filtered",
-        "_has_field",
-        "_has_line",
-        "_head",
-        "_id",
-        "_keep_raw",
+        "_filter",
         "_last_event_id",
         "_limit",
         "_line",
+        "_line_number",
         "_line_offset",
         "_offset",
         "_overflow",
-        "_partial",
         "_raised",
         "_raw",
         "_retry",
+        "_said",
         "_skipped",
         "_truncated",
         "_type",
         "_type_text",
-        "_types",
-        "_value",
         "_watch",
     )
 
@@ -163,51 +111,43 @@ class Parser:
         self._configure(check_options(**options))
 
     def _configure(self, options: Checked) -> None:
-        (
-            last_event_id,
-            self._limit,
-            self._comments,
-            self._diagnostics,
-            self._keep_raw,
-            self._types,
-            self._contains,
-        ) = options
-        self._filtered = self._filters()
+        last_event_id, limit, comments, diagnostics, raw, types, contains = options
+        self._limit = math.inf if limit is None else limit
+        self._comments = comments
+        self._diagnostics = diagnostics
+        self._close_look = comments or diagnostics or raw
+        filtered = types is not None or contains is not None
+        self._filter = Filter(types, contains) if filtered else None
+        self._line = Line(comments=comments)
+        self._block = Block()
+        self._raw = bytearray() if raw else None
+        self._said: dict[str, tuple[Field, bytes]] = {}  # lines that were split
         self._begin(last_event_id)
-
-    def _filters(self) -> bool:
-        return self._types is not None or self._contains is not None
 
     def _begin(self, last_event_id: str) -> None:
         self._last_event_id = last_event_id
-        self._retry: int | None = None
+        self._retry: int | None = None  # as of the last blank line
+        self._block.retry = None
         self._skipped = 0
         self._closed = self._overflow = self._raised = self._truncated = False
         self._bom: bytes | None = b""  # what came of a BOM; None once that is settled
         self._after_cr = False
-        self._bound = 0  # the guard's count is at most this
-        self._line = 1  # of the line at hand: its number,
+        self._bound: float = 0  # the guard's count is at most this
+        self._line_number = 1  # of the line at hand: its number,
         self._line_offset = 0  # where it began,
-        self._offset = 0  # and what comes next; with diagnostics only
-        self._type: bytes | bytearray = b""  # the last event type, and its text
+        self._offset = 0  # and what comes next; with a close look only
+        self._type = b""  # the last event type, and its text
         self._type_text = "message"
         self._forget()
 
     def _forget(self) -> None:
         """Drops everything retained."""
-        self._new_block()
-        self._raw = bytearray()
-        self._partial: bytes | None = None  # what the unfinished line is, UNDECIDED at first
-        self._head = b""
-        self._value = bytearray()
+        self._retry = self.retry
+        self._line.clear()
+        self._block.clear()
+        if self._raw is not None:
+            self._raw = bytearray()
         self._watch: Watch | None = None
-
-    def _new_block(self) -> None:
-        self._data: bytes | bytearray | None = None
-        self._event: bytes | bytearray = b""
-        self._id: bytes | bytearray | None = None
-        self._block_retry: int | None = None
-        self._has_field = self._has_line = False
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("cannot pickle 'rapidsse.Parser' object")
@@ -222,7 +162,8 @@ class Parser:
     @property
     def retry(self) -> int | None:
         """The stream's latest valid reconnection time in milliseconds (int | None)."""
-        return self._retry
+        retry = self._block.retry
+        return self._retry if retry is None else retry
 
     @property
     def buffered(self) -> int:
@@ -287,19 +228,18 @@ class Parser:
         if self._bom:
             self._begin_line(self._bom)
         self._closed = True
-        cut = self._partial is not None
-        self._truncated = cut or self._has_line or self._data is not None
-        retry = self._retry
-        if cut:
-            self._take(*self._end_partial())
-        self._retry = retry
-        event: ServerSentEvent | None = None
-        if self._data is not None:
-            # As a blank line would, but outside the flow of events.
-            last_event_id, self._filtered = self._last_event_id, False
-            event = self._blank_line()
-            self._last_event_id, self._filtered = last_event_id, self._filters()
+        line, block = self._line, self._block
+        self._truncated = line.begun or block.begun
+        retry = self.retry
+        if line.begun:
+            block.take(*line.end())
+        event = None
+        if block.data is not None:
+            id = self._last_event_id if block.id is None else text(block.id)
+            raw = None if self._raw is None else bytes(self._raw)
+            event = make_event(self._event_type(), text(block.data), id, block.retry, raw)
         self._forget()
+        self._retry = retry
         return event
 
     def reset(self, last_event_id: str = "") -> None:
@@ -318,40 +258,45 @@ class Parser:
         if not self._overflow:
             raise ParserClosed
         self._raised = True
-        assert self._limit is not None
-        raise BufferSizeExceeded(self._limit)
+        raise self._exceeded()
 
-    # A chunk's items
+    def _exceeded(self) -> BufferSizeExceeded:
+        assert isinstance(self._limit, int)
+        return BufferSizeExceeded(self._limit)
+
+    # A chunk's items, parsed one by one as they are asked for
 
     def _items(self, chunk: bytes) -> Iterator[Any]:
-        """The items of a chunk, parsed one by one. Raises Overflow where the limit is exceeded."""
-        length = len(chunk)
-        careful = self._comments or self._diagnostics or self._keep_raw
-        limit = self._limit
-        if limit is not None:
-            # Each byte adds at most two to the count: one to a value or between two `data` lines,
-            # one to the raw bytes.
-            self._bound += 2 * length
-            if self._bound > limit:
-                self._bound = self._count() + 2 * length
-                careful = careful or self._bound > limit
-        at = 0 if self._bom is None else self._skip_bom(chunk)
-        if at == length:
-            return iter(())
-        if careful or at or length > WINDOW:
-            return self._windows(chunk, at, self._carefully if careful else self._lines)
-        return self._lines(chunk)
+        """The items of a chunk. Raises Overflow where the limit is exceeded."""
+        size = len(chunk)
+        if self._bom is not None or size > WINDOW or not size:
+            return self._windows(chunk)
+        self._bound += 2 * size
+        if self._bound > self._limit:
+            self._bound = self._count() + 2 * size
+        if self._close_look or self._bound > self._limit:
+            return self._closely(chunk)
 
-    def _windows(
-        self, chunk: bytes, at: int, parse: Callable[[bytes], Iterator[Any]]
-    ) -> Iterator[Any]:
-        try:
-            for start in range(at, len(chunk), WINDOW):
-                yield from parse(chunk[start : start + WINDOW])
-        except Overflow:
-            self._closed = self._overflow = True
-            self._forget()
-            raise
+        if self._after_cr:
+            self._after_cr = False
+            if chunk[0] == 10:
+                chunk = chunk[1:]
+        lines = chunk.decode("latin-1")
+        if "\r" in lines:
+            self._after_cr = lines[-1] == "\r"
+            lines = lines.replace("\r\n", "\n").replace("\r", "\n")
+        if "\n" not in lines:
+            if lines:
+                self._line.push(chunk)
+            return _NOTHING
+        if "\n\ndata: " in lines and self._filter is None:
+            return self._blocks(lines)
+        return self._lines(lines)
+
+    def _windows(self, chunk: bytes) -> Iterator[Any]:
+        start = 0 if self._bom is None else self._skip_bom(chunk)
+        for at in range(start, len(chunk), WINDOW):
+            yield from self._items(chunk[at : at + WINDOW])
 
     def _skip_bom(self, chunk: bytes) -> int:
         """One leading BOM is dropped, which may come in pieces. What only began like one is text.
@@ -363,7 +308,7 @@ class Parser:
             return len(chunk)
         self._bom = None
         if start == BOM:
-            self._offset = len(BOM)
+            self._offset = self._line_offset = len(BOM)
             return len(BOM) - len(came)
         if came:
             self._begin_line(came)
@@ -372,42 +317,70 @@ class Parser:
     def _begin_line(self, start: bytes) -> None:
         """The first line starts with what could have been a BOM."""
         self._offset += len(start)
-        if self._keep_raw:
+        if self._raw is not None:
             self._raw += start
         self._push(start)
 
-    def _lines(self, window: bytes) -> Iterator[Any]:
-        """The items of a window of which nothing but events is told and nothing counted."""
-        if self._after_cr and window[0] == 10:
-            window = window[1:]
-            if not window:
-                self._after_cr = False
-                return
-        last = window[-1]
-        self._after_cr = last == 13
-        lines = window.splitlines()
-        rest = None if last in b"\r\n" else lines.pop()
-        if self._partial is not None and lines:
-            self._push(lines[0])
-            self._take(*self._end_partial())
-            del lines[0]
-        for line in lines:
-            if line.startswith(b"data: "):  # what `split` would find, sooner
-                if self._data is None:
-                    self._data = line[6:]
-                else:
-                    self._add_data(line[6:])
-            elif not line:
-                event = self._blank_line()
-                if event is not None:
-                    yield event
-            elif line[0] != 58:  # no comment
-                name, value = split(line)
-                self._take(name, value)
-        if rest is not None:
-            self._push(rest)
+    def _blocks(self, lines: str) -> Iterator[Any]:
+        """The events of lines among which are blocks of one `data` line, mostly: between two
+        "\\n\\ndata: ", a value without LF is such a block."""
+        start, *values = lines.split("\n\ndata: ")
+        rest = values.pop()
+        yield from self._lines(f"{start}\n\n")
+        for value in values:
+            if "\n" in value:
+                yield from self._lines(f"data: {value}\n\n")
+            else:
+                event = EventSlots()
+                event.event = "message"
+                event.data = value if value.isascii() else utf8(value)
+                event.id = self._last_event_id
+                event.retry = event.raw = None
+                event.__class__ = ServerSentEvent
+                yield event
+        yield from self._lines(f"data: {rest}")
 
-    def _carefully(self, window: bytes) -> Iterator[Any]:
+    def _lines(self, lines: str) -> Iterator[Any]:
+        """The events of lines that end with LF, but for the last one, which may be cut."""
+        block = self._block
+        whole = lines.split("\n")
+        cut = whole.pop()
+        if self._line.begun:
+            if whole[0]:
+                self._line.push(whole[0].encode("latin-1"))
+            block.take(*self._line.end())
+            del whole[0]
+        values: list[str] = []  # of the block's `data` lines
+        for line in whole:
+            if line[:6] == "data: ":  # what `split` would find, sooner
+                values.append(line[6:])
+            elif not line:
+                if values or block.begun:
+                    event = self._dispatch(values)
+                    if event is not None:
+                        yield event
+                    values = []
+            elif line[0] != ":":  # no comment
+                field, value = self._said.get(line) or self._split(line)
+                if field is DATA:
+                    values.append(value.decode("latin-1"))
+                else:
+                    block.take(field, value)
+        if values:
+            block.add_data("\n".join(values).encode("latin-1"))
+        if cut:
+            self._line.push(cut.encode("latin-1"))
+
+    def _split(self, line: str) -> tuple[Field, bytes]:
+        """`split`, which remembers what servers say again and again."""
+        field, value = split(line.encode("latin-1"))
+        if (field is EVENT or field is RETRY) and len(line) <= SHORT:
+            if len(self._said) == FEW:
+                self._said.clear()
+            self._said[line] = field, value
+        return field, value
+
+    def _closely(self, window: bytes) -> Iterator[Any]:
         """The items of a window, with everything told and counted: after each byte in effect, since
         the count only grows until a line ends."""
         for line in window.splitlines(keepends=True):
@@ -417,26 +390,25 @@ class Parser:
                 self._swallow()
                 continue
             self._after_cr = False
-            if self._partial is None:
-                self._line_offset = self._offset
             if content:
                 self._offset += len(content)
-                if self._keep_raw:
+                if self._raw is not None:
                     self._raw += content
                 self._push(content)
                 self._check()
             if not end:
                 return
             self._offset += 1
-            if self._partial is not None:
-                if self._keep_raw:
+            if self._line.begun:
+                if self._raw is not None:
                     self._raw += end[:1]
                 yield from self._end_line()
             else:
                 item = self._blank_line()
                 if item is not None:
                     yield item
-            self._line += 1
+            self._line_number += 1
+            self._line_offset = self._offset
             self._after_cr = end[0] == 13
             self._check()
             if len(end) == 2:
@@ -446,6 +418,7 @@ class Parser:
         """The LF of a CRLF whose CR has ended the line."""
         self._after_cr = False
         self._offset += 1
+        self._line_offset = self._offset
         # After a blank line it belongs to that one, and so to no block.
         if self._raw:
             self._raw += b"\n"
@@ -454,150 +427,99 @@ class Parser:
     # Lines
 
     def _push(self, piece: bytes) -> None:
-        """Takes in a piece of a line that has not ended."""
+        """Takes in a piece of a line."""
         if self._diagnostics:
             if self._watch is None:
                 self._watch = Watch()
             self._watch.push(piece)
-        value: bytes | bytearray = piece
-        if self._partial is None or self._partial == UNDECIDED:
-            head = self._head + piece
-            if len(head) < HEAD:
-                self._partial, self._head = UNDECIDED, head
-                return
-            self._head = b""
-            name, value = split(head)
-            self._partial = name if name in FIELDS else UNKNOWN if name else COMMENT
-        if self._partial == b"retry":
-            self._value = bytearray(digits(self._value + value))
-        elif self._counts(self._partial):
-            self._value += value
-
-    def _end_partial(self) -> tuple[bytes, bytes | bytearray]:
-        """The unfinished line ends: its name and value."""
-        name: bytes | None
-        value: bytes | bytearray
-        name, value = self._partial, self._value
-        if name == UNDECIDED:
-            name, value = split(self._head)
-            self._head = b""
-        else:
-            self._value = bytearray()
-        self._partial = None
-        return name or COMMENT, value
-
-    def _take(self, name: bytes, value: bytes | bytearray) -> bool:
-        """A line takes effect. Returns whether the standard ignores its value."""
-        if name == b"data":
-            if self._data is None:
-                self._data = value
-            else:
-                self._add_data(value)
-            return False
-        if name == COMMENT:
-            return False
-        self._has_line = True
-        if name == b"event":
-            self._event = value
-            self._has_field = True
-        elif name == b"id":
-            self._has_field = True
-            if 0 in value:
-                return True
-            self._id = value
-        elif name == b"retry":
-            self._has_field = True
-            retry = milliseconds(value)
-            if retry is None:
-                return True
-            self._retry = self._block_retry = retry
-        return False
-
-    def _add_data(self, value: bytes | bytearray) -> None:
-        if not isinstance(self._data, bytearray):
-            self._data = bytearray(self._data or b"")
-        self._data += b"\n"
-        self._data += value
+        self._line.push(piece)
 
     def _end_line(self) -> Iterator[Any]:
         """A line that is no blank one ends, with all there is to tell of it."""
         watch, self._watch = self._watch, None
-        name, value = self._end_partial()
-        ignored = self._take(name, value)
+        field, value = self._line.end()
+        ignored = self._block.take(field, value)
         if watch is not None:
-            watch.push(b"", final=True)
+            watch.end()
+            name = (field.value or b"").decode()
             if not watch.valid:
-                yield self._diagnostic("invalid-utf-8", name.decode() if name in FIELDS else "")
-            if name not in FIELDS and name != COMMENT:
-                yield self._diagnostic("unknown-field", unknown_name(watch.start))
+                yield self._diagnostic("invalid-utf-8", name)
+            if field is UNKNOWN:
+                yield self._diagnostic("unknown-field", watch.name())
             elif ignored:
-                yield self._diagnostic(f"invalid-{name.decode()}")
-        if name == COMMENT and self._comments:
-            comment = CommentSlots()
-            comment.text = value.decode("utf-8", "replace")
-            comment.__class__ = Comment
-            yield comment
+                yield self._diagnostic(f"invalid-{name}")
+        if field is COMMENT and self._comments:
+            yield make_comment(text(value))
+
+    def _diagnostic(self, kind: str, detail: str = "") -> Diagnostic:
+        return Diagnostic(kind, self._line_number, self._line_offset, detail)
 
     # Blocks
 
     def _blank_line(self) -> Any:
-        """The end of a block: its ID becomes the last event ID, its data an event."""
-        item: Any = None
-        data = self._data
-        if self._id is not None:
-            self._last_event_id = self._id.decode("utf-8", "replace")
-        if data is None:
-            if self._diagnostics and self._has_field:
-                item = self._diagnostic("no-data")
-        else:
-            if self._event != self._type:
-                self._type = bytes(self._event)
-                self._type_text = self._type.decode("utf-8", "replace") or "message"
-            if self._filtered and not self._keeps(data):
-                self._skipped += 1
-            else:
-                item = EventSlots()
-                item.event = self._type_text
-                item.data = data.decode("utf-8", "replace")
-                item.id = self._last_event_id
-                item.retry = self._block_retry
-                item.raw = bytes(self._raw) if self._keep_raw else None
-                item.__class__ = ServerSentEvent
-            self._data = None
-        if self._has_line:
-            self._new_block()
-        if self._keep_raw:
+        """A blank line with a close look: also at blocks that come to nothing."""
+        told = self._diagnostics and self._block.has_field and self._block.data is None
+        item = self._dispatch([]) if self._block.begun else None
+        if self._raw is not None:
             self._raw = bytearray()
+        return self._diagnostic("no-data") if told else item
+
+    def _dispatch(self, values: list[str]) -> Any:
+        """The end of a block, of which these `data` values have not been added: its ID becomes the
+        last event ID, its data an event."""
+        block = self._block
+        data = None
+        if values and block.data is None and self._filter is None:
+            data = utf8("\n".join(values))
+            if not block.begun:
+                return make_event("message", data, self._last_event_id, None, None)
+        elif values:
+            block.add_data("\n".join(values).encode("latin-1"))
+        if block.id is not None:
+            self._last_event_id = text(block.id)
+        event = self._type_text if block.event == self._type else self._event_type()
+        if block.data is not None:
+            if self._filter is None or self._filter.keeps(event, block.data):
+                data = text(block.data)
+            else:
+                self._skipped += 1
+        item = None
+        if data is not None:
+            raw = None if self._raw is None else bytes(self._raw)
+            item = make_event(event, data, self._last_event_id, block.retry, raw)
+        if block.retry is not None:
+            self._retry = block.retry
+        block.clear()
         return item
 
-    def _keeps(self, data: bytes | bytearray) -> bool:
-        if self._types is not None and self._type_text in self._types:
-            return True
-        return self._contains is not None and any(needle in data for needle in self._contains)
-
-    def _diagnostic(self, kind: str, detail: str = "") -> Diagnostic:
-        return Diagnostic(kind, self._line, self._line_offset, detail)
+    def _event_type(self) -> str:
+        """The block's event type; a short one is remembered, since the next is mostly the same."""
+        event = bytes(self._block.event)
+        name = text(event) or "message"
+        if len(event) <= SHORT:
+            self._type, self._type_text = event, name
+        return name
 
     # The guard
 
-    def _counts(self, name: bytes) -> bool:
-        """Whether the value of an unfinished line is kept, and so counted."""
-        return name in COUNTED or (name == COMMENT and self._comments)
-
     def _count(self) -> int:
-        count = len(self._data or b"") + len(self._event) + len(self._id or b"") + len(self._raw)
-        name: bytes | None
-        value: bytes | bytearray
-        name, value = self._partial, self._value
-        if name is None:
-            return count
-        if name == UNDECIDED:
-            name, value = split(self._head)
-        return count + len(value) if self._counts(name) else count
+        return self._line.count() + self._block.count() + len(self._raw or b"")
 
     def _check(self) -> None:
-        if self._limit is not None and self._count() > self._limit:
+        if self._count() > self._limit:
+            self._closed = self._overflow = True
+            self._forget()
             raise Overflow
+
+
+def text(value: bytes | bytearray) -> str:
+    """What received bytes say."""
+    return value.decode("utf-8", "replace")
+
+
+def utf8(value: str) -> str:
+    """What received bytes say that are at hand as Latin-1."""
+    return value if value.isascii() else value.encode("latin-1").decode("utf-8", "replace")
 
 
 def chunk_bytes(chunk: Any) -> bytes:
