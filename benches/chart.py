@@ -36,9 +36,7 @@ def draw(
 ) -> str:
     """The chart as SVG text."""
     values = [value for one in series for value in one.values.values()]
-    top = 10 ** math.ceil(math.log10(max([*values, 10]) * 1.02))
-    if max([*values, 10]) * 1.1 < top / 2:
-        top /= 2
+    top = max([*values, 10]) * 1.2
     bottom = 0.5 if min([*values, 1]) < 0.97 else 0.9
     scale = (WIDTH - LEFT - 30) / math.log(top / bottom)
 

@@ -148,7 +148,8 @@ def page(data: Data) -> str:
         "# Results",
         "",
         "Made by `python benches/run.py"
-        + (" --quick`" if data["quick"] else "`")
+        + (" --quick" if data["quick"] else "")
+        + (" --busy`" if data["busy"] else "`")
         + f" in {data['minutes']:.0f} minutes; how to read it and to run it again: "
         "[README.md](README.md).",
         "",

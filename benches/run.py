@@ -1,6 +1,6 @@
 """Measures rapidsse against its peers, and writes RESULTS.md and chart.svg beside this file.
 
-    python benches/run.py           all of it: about a quarter of an hour, a quiet machine
+    python benches/run.py           all of it: some twenty minutes on a quiet machine
     python benches/run.py --quick   two cuttings, no Node, no Rust: under two minutes
 
 What is compared with is in requirements.txt; what is not installed is left out and said so.
@@ -19,6 +19,7 @@ from typing import Any
 
 import extras
 import peers
+import race as timing
 import report
 import shapes
 from node import BYTES_IN, Node
@@ -33,7 +34,7 @@ def arguments() -> argparse.Namespace:
     options.add_argument("--quick", action="store_true", help="under two minutes, Python only")
     options.add_argument("--shapes", default=",".join(shapes.SHAPES), help="comma between each two")
     options.add_argument("--cuttings", default="", help="comma between each two")
-    options.add_argument("--rounds", type=int, help="turns of each contender (15; quick: 5)")
+    options.add_argument("--rounds", type=int, help="turns of each contender (11; quick: 5)")
     options.add_argument("--no-node", action="store_true")
     options.add_argument("--no-rust", action="store_true")
     options.add_argument("--no-peers", action="store_true", help="no peers in Python")
@@ -45,6 +46,11 @@ def arguments() -> argparse.Namespace:
         help="a folder with `floor`, an external lower-bound module with Inc/Parser types",
     )
     options.add_argument("--output", metavar="DIR", type=Path, help="where the results go")
+    options.add_argument(
+        "--busy",
+        action="store_true",
+        help="count this thread's processor time, without Node: for a machine that others use too",
+    )
     options.add_argument("--render", action="store_true", help="write the last run's results again")
     options.add_argument("--peak", metavar="NAME", help=argparse.SUPPRESS)
     return options.parse_args()
@@ -97,8 +103,10 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     cuttings = options.cuttings.split(",") if options.cuttings else list(shapes.CUTTINGS)
     if quick and not options.cuttings:
         cuttings = ["16k", "event"]
+    if options.busy:
+        timing.clock = time.thread_time
     # Rounds, least seconds of a turn, most seconds of a contender's turns.
-    rounds = options.rounds or (5 if quick else 15)
+    rounds = options.rounds or (5 if quick else 11)
     pace = (rounds, 0.004, 0.5) if quick else (rounds, 0.01, 3.0)
     floor = None
     if options.floor:
@@ -115,7 +123,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     if missing:
         print("to have them: pip install -r benches/requirements.txt", file=sys.stderr)
     node = None
-    if not quick and not options.no_node:
+    if not (quick or options.no_node or options.busy):
         try:
             node = Node(WORK)
         except (OSError, ValueError) as error:
@@ -124,6 +132,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
     data: dict[str, Any] = {
         "quick": quick,
+        "busy": options.busy,
         "rounds": rounds,
         "machine": report.machine(),
         "versions": report.versions(parsers, node),
