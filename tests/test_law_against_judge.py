@@ -35,13 +35,22 @@ PIECES = [
     *(b"\x0b", b"\x0c", b"\x1c", b"x", b"7", b"error", b"Data: ", b"datax: ", b"unknown: y\n"),
     *(b"payload that lost its field name", b"a-b_c 9:", b"n" * 64 + b": v\n", b"n" * 65 + b":"),
 ]
-streams = st.builds(
-    lambda start, pieces: start + b"".join(pieces),
-    st.sampled_from([b"", b"", judge.BOM, b"\xef", b"\xef\xbb"]),
-    st.lists(
-        st.one_of(st.sampled_from(PIECES), st.sampled_from(PIECES), st.binary(max_size=3)),
-        max_size=24,
+lines = st.builds(
+    lambda *parts: b"".join(parts),
+    st.sampled_from([b"data", b"data", b"data", b"event", b"id", b"retry", b"", b"other"]),
+    st.sampled_from([b": ", b":", b":  ", b""]),
+    st.sampled_from(
+        [b"", b"x", b"a", b"12", b"error", b'"a"', b"[DONE]", b"\0", b"\xff", b"w" * 9]
     ),
+    st.sampled_from([b"\n", b"\r", b"\r\n", b"\n\n", b"\r\r", b"\r\n\r\n"]),
+)
+pieces = st.one_of(
+    st.sampled_from(PIECES), st.sampled_from(PIECES), lines, lines, st.binary(max_size=3)
+)
+streams = st.builds(
+    lambda start, rest: start + b"".join(rest),
+    st.sampled_from([b"", b"", judge.BOM, b"\xef", b"\xef\xbb"]),
+    st.lists(pieces, max_size=20),
 )
 needles = st.sampled_from([b"x", b"\n", b"\xe2\x82", b"a", b'"a"', b"\xff", b"[DONE]"])
 options = st.builds(
@@ -230,21 +239,21 @@ def test_feed_says_what_the_judge_says(backend: Any) -> None:
         compare_feed(backend, *example)
         compare_parse(backend, *example)
 
-    search(check, examples(), examples_each=1200)
+    search(check, examples(), examples_each=1500)
 
 
 def test_iteration_says_what_the_judge_says(backend: Any) -> None:
     def check(example: tuple[list[bytes], Options], policy: str) -> None:
         compare_iter(backend, *example, policy)
 
-    search(check, examples(), policies, examples_each=500)
+    search(check, examples(), policies, examples_each=600)
 
 
 def test_async_iteration_says_what_the_judge_says(backend: Any) -> None:
     def check(example: tuple[list[bytes], Options], policy: str) -> None:
         compare_aiter(backend, *example, policy)
 
-    search(check, examples(), policies, examples_each=500)
+    search(check, examples(), policies, examples_each=600)
 
 
 def test_steps_work_in_an_event_loop_too(backend: Any) -> None:
