@@ -10,7 +10,7 @@ use crate::field::{self, Digits, Field, Line};
 use crate::filter::Filter;
 use crate::guard::{Exceeded, Guard, Overflow};
 use crate::lines::{Cursor, LineEnds};
-use crate::scan::{self, Scan, Work};
+use crate::scan::{self, BLOCK, Scan, Work, line_ends_short};
 use crate::sink::{Event, Flow, Sink};
 
 const BOM: [u8; 3] = *b"\xEF\xBB\xBF";
@@ -205,9 +205,9 @@ impl Parser {
     #[inline(always)]
     pub fn step<S: Sink>(&mut self, chunk: &[u8], cursor: &mut Cursor, sink: &mut S) -> Progress {
         if cursor.is_new()
-            && let Some(refused) = self.begin_chunk(chunk, cursor)
+            && let Some(progress) = self.begin_chunk(chunk, cursor)
         {
-            return refused;
+            return progress;
         }
         let lines = Lines {
             parser: self,
@@ -225,7 +225,7 @@ impl Parser {
         }
     }
 
-    /// What is to be done once for a chunk; says so if nothing of it can be taken in.
+    /// What is to be done once for a chunk; says so if that was all.
     #[inline]
     fn begin_chunk(&mut self, chunk: &[u8], cursor: &mut Cursor) -> Option<Progress> {
         if self.state.closed {
@@ -245,7 +245,22 @@ impl Parser {
             || self.options.raw
             || self.options.comments
             || self.options.diagnostics;
+        if self.goes_on(chunk) {
+            self.push(chunk);
+            return Some(Progress::Done);
+        }
         None
+    }
+
+    /// Whether a few bytes only continue a value, as in a stream that drips.
+    #[inline(always)]
+    fn goes_on(&self, chunk: &[u8]) -> bool {
+        let decided = !matches!(self.state.partial, Partial::Nothing | Partial::Head);
+        let ends = || match chunk.first_chunk::<BLOCK>() {
+            None => line_ends_short(chunk) != 0,
+            Some(_) => memchr::memchr2(b'\n', b'\r', chunk).is_some(),
+        };
+        decided && !self.careful && chunk.len() <= 2 * BLOCK && !ends()
     }
 
     /// Ends the stream. Hands over the unfinished event, if a `data` field had begun: the last
@@ -660,6 +675,7 @@ impl Parser {
         self.push(value);
     }
 
+    #[inline]
     fn push(&mut self, piece: &[u8]) {
         let state = &mut self.state;
         match state.partial {
