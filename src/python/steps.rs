@@ -97,11 +97,13 @@ impl Inner {
 
     /// The stream is over, by its end or by a fault of the source.
     fn close(&mut self, py: Python<'_>) {
+        self.pulling = false;
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
         let Inner { core, maker, .. } = self;
         let event = core.close(|event| maker.make_unfinished(py, event));
         self.unfinished = event.flatten();
-        self.pulling = false;
-        self.ended = true;
     }
 
     fn end(&mut self, py: Python<'_>) -> Step {
@@ -185,9 +187,13 @@ impl Steps {
         // SAFETY: the chunk is exactly bytes, and so is the one that is dropped, if any.
         unsafe {
             self.inner.with(owner, |inner| {
-                if let Some(old) = inner.chunk.replace(chunk.unbind()) {
-                    old.drop_ref(owner.py());
-                }
+                let old = if inner.ended {
+                    // The source itself has closed the iterator.
+                    Some(chunk.unbind())
+                } else {
+                    inner.chunk.replace(chunk.unbind())
+                };
+                old.map(|chunk| chunk.drop_ref(owner.py()));
                 inner.cursor = Cursor::default();
                 inner.pulling = false;
             });
