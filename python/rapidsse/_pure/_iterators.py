@@ -66,6 +66,17 @@ class _Steps:
         """Whether the stream ended inside a block (bool)."""
         return self._parser.truncated
 
+    def _continues(self, chunk: Any) -> bool:
+        """Whether a chunk was but a piece of a line and is taken in: most are, where they are
+        small."""
+        return (
+            type(chunk) is bytes
+            and 10 not in chunk
+            and 13 not in chunk
+            and not self._ended
+            and self._parser._continues(chunk)
+        )
+
     def _accept(self, chunk: Any) -> None:
         if self._ended:  # closed while the source made the chunk
             return
@@ -133,6 +144,8 @@ class EventIterator(_Steps):
             self._pulling = True
             try:
                 chunk = next(self._chunks)
+                while self._continues(chunk):
+                    chunk = next(self._chunks)
             except StopIteration:
                 self._end()
                 continue
@@ -187,6 +200,8 @@ class AsyncEventIterator(_Steps):
             self._pulling = True
             try:
                 chunk = await self._chunks.__anext__()
+                while self._continues(chunk):
+                    chunk = await self._chunks.__anext__()
             except StopAsyncIteration:
                 self._end()
                 continue

@@ -45,6 +45,7 @@ BOM = codecs.BOM_UTF8
 # A chunk is parsed in pieces of this size, so that no list of its lines becomes huge.
 WINDOW = 64 * 1024
 
+SMALL = 2 * 1024
 # What is short enough to be remembered, and how many lines are: servers repeat themselves.
 SHORT = 128
 FEW = 32
@@ -97,6 +98,7 @@ class Parser:
         "_said",
         "_skipped",
         "_truncated",
+        "_turn",
         "_type",
         "_type_text",
         "_watch",
@@ -122,6 +124,8 @@ class Parser:
         self._block = Block()
         self._raw = bytearray() if raw else None
         self._said: dict[str, tuple[Field, bytes]] = {}  # lines that were split
+        # Deleted by the thread that feeds: of two that do so at once, one fails.
+        self._turn = True
         self._begin(last_event_id)
 
     def _begin(self, last_event_id: str) -> None:
@@ -202,14 +206,21 @@ class Parser:
         """
         if type(chunk) is not bytes:
             chunk = chunk_bytes(chunk)
-        if self._closed:
-            self._refuse()
+        try:
+            del self._turn
+        except AttributeError:
+            raise _busy() from None
         items: list[Any] = []
         try:
-            items += self._items(chunk)
+            if self._closed:
+                self._refuse()
+            if 10 in chunk or 13 in chunk or not self._continues(chunk):
+                items += self._items(chunk)
         except Overflow:
             if not items:
                 self._refuse()
+        finally:
+            self._turn = True
         return items
 
     def close(self) -> ServerSentEvent | None:
@@ -266,6 +277,20 @@ class Parser:
 
     # A chunk's items, parsed one by one as they are asked for
 
+    def _continues(self, chunk: bytes) -> bool:
+        """Takes in a chunk without a line end, unless there is more to do than that."""
+        if self._bom is not None or self._close_look:
+            return False
+        self._bound += 2 * len(chunk)
+        if self._bound > self._limit:
+            return False
+        if self._line.collects:
+            self._line.value += chunk
+        elif chunk:
+            self._after_cr = False
+            self._line.push(chunk)
+        return True
+
     def _items(self, chunk: bytes) -> Iterator[Any]:
         """The items of a chunk. Raises Overflow where the limit is exceeded."""
         size = len(chunk)
@@ -281,22 +306,32 @@ class Parser:
             self._after_cr = False
             if chunk[0] == 10:
                 chunk = chunk[1:]
+        if 13 in chunk:
+            self._after_cr = chunk[-1] == 13
+            ended = chunk[-1] == 13 or chunk[-1] == 10
+            chunk = b"\n".join(chunk.splitlines()) + (b"\n" if ended else b"")
         lines = chunk.decode("latin-1")
-        if "\r" in lines:
-            self._after_cr = lines[-1] == "\r"
-            lines = lines.replace("\r\n", "\n").replace("\r", "\n")
-        if "\n" not in lines:
-            if lines:
-                self._line.push(chunk)
-            return _NOTHING
-        if "\n\ndata: " in lines and self._filter is None:
+        if size > SMALL:
             return self._blocks(lines)
-        return self._lines(lines)
+        # A small chunk is mostly one block, which needs no iteration.
+        parts = lines.split("\n")
+        blank = len(parts) - 2
+        if (
+            blank > 0
+            and parts[blank] == parts[-1] == ""
+            and parts.index("") == blank
+            and not self._line.begun
+        ):
+            event = self._end_block(parts[:blank])
+            return _NOTHING if event is None else iter((event,))
+        return self._lines(parts)
 
     def _windows(self, chunk: bytes) -> Iterator[Any]:
         start = 0 if self._bom is None else self._skip_bom(chunk)
         for at in range(start, len(chunk), WINDOW):
-            yield from self._items(chunk[at : at + WINDOW])
+            window = chunk[at : at + WINDOW]
+            if 10 in window or 13 in window or not self._continues(window):
+                yield from self._items(window)
 
     def _skip_bom(self, chunk: bytes) -> int:
         """One leading BOM is dropped, which may come in pieces. What only began like one is text.
@@ -322,14 +357,20 @@ class Parser:
         self._push(start)
 
     def _blocks(self, lines: str) -> Iterator[Any]:
-        """The events of lines among which are blocks of one `data` line, mostly: between two
-        "\\n\\ndata: ", a value without LF is such a block."""
+        """The events of lines, mostly of whole blocks, of which most are one `data` line: that is
+        what a value without LF is between two "\\n\\ndata: "."""
+        if self._filter is not None:
+            yield from self._lines(lines.split("\n"))
+            return
         start, *values = lines.split("\n\ndata: ")
+        if not values:
+            yield from self._lines(start.split("\n"))
+            return
         rest = values.pop()
-        yield from self._lines(f"{start}\n\n")
+        yield from self._lines([*start.split("\n"), "", ""])
         for value in values:
             if "\n" in value:
-                yield from self._lines(f"data: {value}\n\n")
+                yield from self._lines([*f"data: {value}".split("\n"), "", ""])
             else:
                 event = EventSlots()
                 event.event = "message"
@@ -338,38 +379,56 @@ class Parser:
                 event.retry = event.raw = None
                 event.__class__ = ServerSentEvent
                 yield event
-        yield from self._lines(f"data: {rest}")
+        yield from self._lines(f"data: {rest}".split("\n"))
 
-    def _lines(self, lines: str) -> Iterator[Any]:
-        """The events of lines that end with LF, but for the last one, which may be cut."""
-        block = self._block
-        whole = lines.split("\n")
-        cut = whole.pop()
-        if self._line.begun:
-            if whole[0]:
-                self._line.push(whole[0].encode("latin-1"))
-            block.take(*self._line.end())
-            del whole[0]
-        values: list[str] = []  # of the block's `data` lines
-        for line in whole:
+    def _lines(self, lines: list[str]) -> Iterator[Any]:
+        """The events of whole lines and a last one that has not ended."""
+        cut = lines.pop()
+        if self._line.begun and lines:
+            # It has ended, and so it is not blank, even if nothing more came of it.
+            if lines[0]:
+                self._line.push(lines[0].encode("latin-1"))
+            self._block.take(*self._line.end())
+            del lines[0]
+        start = 0
+        for _ in range(lines.count("")):
+            stop = lines.index("", start)
+            # A comment alone, or nothing, comes to nothing.
+            if stop - start > 1 or self._block.begun or (stop > start and lines[start][0] != ":"):
+                event = self._end_block(lines[start:stop])
+                if event is not None:
+                    yield event
+            start = stop + 1
+        values = self._take(lines[start:])
+        if values:
+            self._block.add_data("\n".join(values).encode("latin-1"))
+        if cut:
+            self._line.push(cut.encode("latin-1"))
+
+    def _end_block(self, lines: list[str]) -> Any:
+        """Takes in the last lines of a block, without the blank one. Returns its event or None."""
+        values = self._take(lines)
+        if self._block.begun or self._filter is not None:
+            return self._dispatch(values)
+        if not values:
+            return None
+        data = values[0] if len(values) == 1 else "\n".join(values)
+        return make_event("message", utf8(data), self._last_event_id, None, None)
+
+    def _take(self, lines: list[str]) -> list[str]:
+        """Takes in whole lines of a block. Returns the values of its `data` lines, for the caller
+        to add."""
+        values = []
+        for line in lines:
             if line[:6] == "data: ":  # what `split` would find, sooner
                 values.append(line[6:])
-            elif not line:
-                if values or block.begun:
-                    event = self._dispatch(values)
-                    if event is not None:
-                        yield event
-                    values = []
             elif line[0] != ":":  # no comment
                 field, value = self._said.get(line) or self._split(line)
                 if field is DATA:
                     values.append(value.decode("latin-1"))
                 else:
-                    block.take(field, value)
-        if values:
-            block.add_data("\n".join(values).encode("latin-1"))
-        if cut:
-            self._line.push(cut.encode("latin-1"))
+                    self._block.take(field, value)
+        return values
 
     def _split(self, line: str) -> tuple[Field, bytes]:
         """`split`, which remembers what servers say again and again."""
@@ -468,21 +527,20 @@ class Parser:
         """The end of a block, of which these `data` values have not been added: its ID becomes the
         last event ID, its data an event."""
         block = self._block
-        data = None
-        if values and block.data is None and self._filter is None:
-            data = utf8("\n".join(values))
-            if not block.begun:
-                return make_event("message", data, self._last_event_id, None, None)
-        elif values:
-            block.add_data("\n".join(values).encode("latin-1"))
         if block.id is not None:
             self._last_event_id = text(block.id)
         event = self._type_text if block.event == self._type else self._event_type()
-        if block.data is not None:
-            if self._filter is None or self._filter.keeps(event, block.data):
-                data = text(block.data)
-            else:
-                self._skipped += 1
+        data = None
+        if values and block.data is None and self._filter is None:
+            data = utf8("\n".join(values))
+        else:
+            if values:
+                block.add_data("\n".join(values).encode("latin-1"))
+            if block.data is not None:
+                if self._filter is None or self._filter.keeps(event, block.data):
+                    data = text(block.data)
+                else:
+                    self._skipped += 1
         item = None
         if data is not None:
             raw = None if self._raw is None else bytes(self._raw)
@@ -510,6 +568,10 @@ class Parser:
             self._closed = self._overflow = True
             self._forget()
             raise Overflow
+
+
+def _busy() -> RuntimeError:
+    return RuntimeError("the parser is at work in another thread")
 
 
 def text(value: bytes | bytearray) -> str:
