@@ -266,6 +266,7 @@ def rust(work: Path, passes: int) -> dict[str, Times]:
     if not shutil.which("cargo"):
         return {}
     work.mkdir(parents=True, exist_ok=True)
+    work = work.resolve()
     body = work / "openai.sse"
     body.write_bytes(b"".join(shapes.shape("openai").writes))
     target = work / "rust"
