@@ -193,7 +193,9 @@ impl Steps {
                 } else {
                     inner.chunk.replace(chunk.unbind())
                 };
-                old.map(|chunk| chunk.drop_ref(owner.py()));
+                if let Some(old) = old {
+                    old.drop_ref(owner.py());
+                }
                 inner.cursor = Cursor::default();
                 inner.pulling = false;
             });
