@@ -732,15 +732,3 @@ def test_a_step_does_not_wait_for_more_than_it_needs(backend: Any) -> None:
         assert time.monotonic() - started < 5
 
     run(main())
-
-
-@pytest.mark.parametrize("more", [[], [b""], [b"data: late\n\n"]])
-def test_an_overflow_with_the_byte_that_completes_an_item(backend: Any, more: list[bytes]) -> None:
-    """The line feed completes a diagnostic, and is one raw byte too many."""
-    chunks = [b"x: 12\n", *more]
-    events = backend.iter_events(chunks, max_buffer_size=5, raw=True, diagnostics=True)
-    assert next(events).kind == "unknown-field"
-    with pytest.raises(BufferSizeExceeded):
-        next(events)
-    assert list(events) == []
-    assert events.truncated is False

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from judge import Options, Verdict
 from rapidsse import BufferSizeExceeded, ParserClosed, StreamInterrupted
+from rapidsse.testing import cuts
 from support import plain, plains, run
 
 FUZZ_SECONDS = float(os.environ.get("RAPIDSSE_FUZZ_SECONDS", "0"))
@@ -254,6 +255,29 @@ def test_async_iteration_says_what_the_judge_says(backend: Any) -> None:
         compare_aiter(backend, *example, policy)
 
     search(check, examples(), policies, examples_each=600)
+
+
+@pytest.mark.parametrize(
+    ("stream", "limit"),
+    [
+        (b"x: 12\n", 5),
+        (b" \n\neventdata: \n", 11),
+        (b"\xef\xbb\n", 1),
+        (b"\xef\xbb\n", 2),
+        (b"\xefx\n", 1),
+        (b"data: a\n\n\xff\r\n", 1),
+        (b"data: a\ndata:\xff\n", 16),
+    ],
+)
+def test_an_overflow_by_the_byte_that_completes_an_item(
+    backend: Any, stream: bytes, limit: int
+) -> None:
+    """The item is delivered, then the error comes, for every cutting. Once found at random."""
+    chosen = Options(max_buffer_size=limit, raw=True, diagnostics=True)
+    for chunks in cuts(stream):
+        compare_feed(backend, chunks, chosen)
+        compare_iter(backend, chunks, chosen, "discard")
+        compare_aiter(backend, chunks, chosen, "discard")
 
 
 def test_steps_work_in_an_event_loop_too(backend: Any) -> None:
