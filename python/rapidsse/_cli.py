@@ -17,7 +17,7 @@ EXIT_TRUNCATED = 3
 
 _EPILOG = """\
 exit status: 0 the stream ended between events, 1 --max-buffer-size was exceeded, 2 bad usage or
-a file that cannot be read, 3 the stream ended inside a block
+a file that cannot be read or written, 3 the stream ended inside a block
 """
 
 
@@ -26,6 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _arguments(arguments)
     try:
         return _parse(options)
+    except _Fault as fault:
+        _complain(str(fault))
+        return EXIT_USAGE
     except BrokenPipeError:
         # Whoever read the output has left. Nothing is to be told, at exit neither.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -81,7 +84,12 @@ def _complain(message: str) -> None:
 
 
 def _parse(options: argparse.Namespace) -> int:
+    # The standard streams are None where the caller has closed them.
+    if sys.stdout is None:
+        raise _Fault("there is no standard output")
     if options.file == "-":
+        if sys.stdin is None:
+            raise _Fault("there is no standard input")
         return _print_items(sys.stdin.buffer, options)
     try:
         # Unbuffered: a block is read as soon as it is there.
@@ -101,35 +109,47 @@ def _print_items(file: BinaryIO | Any, options: argparse.Namespace) -> int:
         max_buffer_size=options.max_buffer_size,
     )
     try:
-        for item in _until_unreadable(iterator):
-            # ASCII, so that no locale can spoil it.
-            print(json.dumps(_plain(item, json_data=options.json_data)), flush=True)
+        for item in _until_unreadable(iterator, options.file):
+            _print_line(_line(item, json_data=options.json_data))
     except rapidsse.BufferSizeExceeded as error:
         _complain(str(error))
         return EXIT_OVERFLOW
-    except _Unreadable as error:
-        _complain(f"{options.file}: {error}")
-        return EXIT_USAGE
     if iterator.truncated:
         _complain("the stream ended inside a block, which the standard discards")
         return EXIT_TRUNCATED
     return 0
 
 
-class _Unreadable(Exception):
-    pass
+class _Fault(Exception):
+    """A file that cannot be read, or an output that cannot be written."""
 
 
-def _until_unreadable(items: Iterator[Any]) -> Iterator[Any]:
-    """The items; an error of the file is told apart from one of the output."""
+def _until_unreadable(items: Iterator[Any], name: str) -> Iterator[Any]:
     while True:
         try:
             item = next(items)
         except StopIteration:
             return
         except OSError as error:
-            raise _Unreadable(error.strerror) from None
+            raise _Fault(f"{name}: {error.strerror}") from None
         yield item
+
+
+def _print_line(line: str) -> None:
+    try:
+        print(line, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise _Fault(f"the output cannot be written: {error.strerror}") from None
+
+
+def _line(item: Any, *, json_data: bool) -> str:
+    """An item as JSON: ASCII, so that no locale can spoil it, and no NaN or Infinity."""
+    try:
+        return json.dumps(_plain(item, json_data=json_data), allow_nan=False)
+    except ValueError:
+        return json.dumps(_plain(item, json_data=False))
 
 
 def _refuse(constant: str) -> None:

@@ -44,6 +44,10 @@ def _block_reader(source: Any) -> Callable[[], bytes] | None:
         return lambda: read1(_BLOCK)
     if isinstance(source, io.RawIOBase):
         return lambda: _read_raw(source)
+    read = getattr(source, "read", None)
+    if callable(read) and callable(getattr(source, "readline", None)):
+        # A file of somebody's own, which iterates by lines.
+        return lambda: read(_BLOCK)
     return None
 
 

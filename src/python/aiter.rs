@@ -1,10 +1,12 @@
 //! `AsyncEventIterator` and `aiter_events`.
 //!
-//! The iterator is its own awaitable: `__anext__` returns it, and awaiting it makes one step. A
-//! step that waits keeps the source's awaitable in `waiting` and hands everything through, so no
-//! coroutine or generator stands between the event loop and the source.
+//! `__anext__` returns an awaitable that makes one step. One that waits keeps the source's awaitable
+//! in `waiting` and hands everything through, so no coroutine or generator stands between the event
+//! loop and the source.
 
-use pyo3::exceptions::{PyStopAsyncIteration, PyStopIteration, PyTypeError};
+use pyo3::exceptions::{
+    PyBaseException, PyRuntimeError, PyStopAsyncIteration, PyStopIteration, PyTypeError,
+};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
@@ -13,14 +15,40 @@ use pyo3::{ffi, intern};
 use super::package;
 use super::parser::{chunk_bytes, generic_alias};
 use super::shared::Shared;
-use super::steps::{Step, Steps, busy};
+use super::steps::{Step, Steps};
 
 /// The items of a stream, one parsed per step. Made by aiter_events().
 #[pyclass(frozen, module = "rapidsse")]
 pub struct AsyncEventIterator {
     steps: Steps,
+}
+
+/// One step of an AsyncEventIterator, to be awaited once.
+#[pyclass(frozen, module = "rapidsse", freelist = 64)]
+pub struct AsyncStep {
+    iterator: Py<AsyncEventIterator>,
+    progress: Shared<Awaiting>,
+}
+
+/// How far a step has come.
+enum Awaiting {
+    NotBegun,
     /// The iterator of the awaitable that gives the next chunk.
-    waiting: Shared<Option<Py<PyAny>>>,
+    Chunk(Py<PyAny>),
+    Done,
+}
+
+impl Drop for AsyncStep {
+    /// A step that is dropped while it waits is given up.
+    fn drop(&mut self) {
+        // SAFETY: nobody else has the object any more.
+        if let Awaiting::Chunk(_) = unsafe { self.progress.peek() } {
+            Python::attach(|py| {
+                let iterator = self.iterator.bind(py);
+                iterator.get().steps.give_up(iterator.as_any());
+            });
+        }
+    }
 }
 
 /// What awaiting came to.
@@ -72,55 +100,67 @@ fn awaited<'py>(awaitable: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     }
 }
 
-impl AsyncEventIterator {
-    fn waiting<'py>(slf: &Bound<'py, Self>) -> Option<Bound<'py, PyAny>> {
-        // SAFETY: a reference is copied.
+impl AsyncStep {
+    /// Takes the state out; it is Done until something else is said.
+    #[inline(always)]
+    fn take(slf: &Bound<'_, Self>) -> Awaiting {
+        // SAFETY: a reference is moved.
         unsafe {
-            slf.get().waiting.with(slf.as_any(), |waiting| {
-                waiting.as_ref().map(|object| object.bind(slf.py()).clone())
+            slf.get().progress.with(slf.as_any(), |progress| {
+                std::mem::replace(progress, Awaiting::Done)
             })
         }
     }
 
-    fn wait(slf: &Bound<'_, Self>, object: Option<Bound<'_, PyAny>>) {
-        // SAFETY: references are swapped; the old one is dropped outside.
-        let old = unsafe {
-            slf.get().waiting.with(slf.as_any(), |waiting| {
-                std::mem::replace(waiting, object.map(Bound::unbind))
-            })
-        };
-        drop(old);
+    fn wait(slf: &Bound<'_, Self>, waiting: Bound<'_, PyAny>) {
+        // SAFETY: a reference is moved in; what is dropped is Done.
+        unsafe {
+            slf.get().progress.with(slf.as_any(), |progress| {
+                *progress = Awaiting::Chunk(waiting.unbind());
+            });
+        }
     }
 
-    /// The body of `send`: goes on with a step, or begins one.
+    /// The body of `send`: begins the step, or goes on with it.
     #[inline(always)]
     pub fn sent(slf: &Bound<'_, Self>, value: *mut ffi::PyObject) -> PyResult<Sent> {
-        let steps = &slf.get().steps;
-        if let Some(waiting) = Self::waiting(slf) {
-            let result = send(&waiting, value);
-            return Self::went_on(slf, result);
-        }
-        match steps.step(slf.as_any()) {
-            Step::Item(item) => Ok(Sent::Return(item)),
-            step => Self::pull(slf, step),
+        let iterator = slf.get().iterator.bind(slf.py());
+        match Self::take(slf) {
+            Awaiting::NotBegun => match iterator.get().steps.step(iterator.as_any()) {
+                Step::Item(item) => Ok(Sent::Return(item)),
+                step => Self::pull(slf, step),
+            },
+            Awaiting::Chunk(waiting) => {
+                let waiting = waiting.into_bound(slf.py());
+                let result = send(&waiting, value);
+                Self::went_on(slf, waiting, result)
+            }
+            Awaiting::Done => Err(PyRuntimeError::new_err(
+                "cannot reuse already awaited coroutine",
+            )),
         }
     }
 
     /// After a wait: the chunk has come, or not yet, or never will.
-    #[cold]
-    fn went_on(slf: &Bound<'_, Self>, result: Awaited<'_>) -> PyResult<Sent> {
+    fn went_on(
+        slf: &Bound<'_, Self>,
+        waiting: Bound<'_, PyAny>,
+        result: Awaited<'_>,
+    ) -> PyResult<Sent> {
         if let Awaited::Yield(value) = result {
+            Self::wait(slf, waiting);
             return Ok(Sent::Yield(value.unbind()));
         }
-        Self::wait(slf, None);
-        let step = Self::arrived(slf, result)?;
+        let iterator = slf.get().iterator.bind(slf.py());
+        let step = Self::arrived(iterator, result)?;
         Self::pull(slf, step)
     }
 
     /// Pulls chunks until one has an item.
     #[inline(always)]
     fn pull(slf: &Bound<'_, Self>, mut step: Step) -> PyResult<Sent> {
-        let (owner, steps) = (slf.as_any(), &slf.get().steps);
+        let iterator = slf.get().iterator.bind(slf.py());
+        let (owner, steps) = (iterator.as_any(), &iterator.get().steps);
         loop {
             match step {
                 Step::Item(item) => return Ok(Sent::Return(item)),
@@ -137,14 +177,14 @@ impl AsyncEventIterator {
                     // SAFETY: attached; None lives for ever.
                     Ok(waiting) => match send(&waiting, unsafe { ffi::Py_None() }) {
                         Awaited::Yield(value) => {
-                            Self::wait(slf, Some(waiting));
+                            Self::wait(slf, waiting);
                             return Ok(Sent::Yield(value.unbind()));
                         }
                         result => result,
                     },
                 },
             };
-            step = Self::arrived(slf, result)?;
+            step = Self::arrived(iterator, result)?;
         }
     }
 
@@ -164,8 +204,8 @@ impl AsyncEventIterator {
 
     /// The source gave a chunk, ended or failed.
     #[inline(always)]
-    fn arrived(slf: &Bound<'_, Self>, result: Awaited<'_>) -> PyResult<Step> {
-        let (owner, steps) = (slf.as_any(), &slf.get().steps);
+    fn arrived(iterator: &Bound<'_, AsyncEventIterator>, result: Awaited<'_>) -> PyResult<Step> {
+        let (owner, steps) = (iterator.as_any(), &iterator.get().steps);
         match result {
             Awaited::Chunk(chunk) => match chunk_bytes(&chunk) {
                 Ok(chunk) => {
@@ -174,7 +214,7 @@ impl AsyncEventIterator {
                 }
                 Err(refused) => Err(steps.fail(owner, refused, false)),
             },
-            Awaited::Error(error) if error.is_instance_of::<PyStopAsyncIteration>(slf.py()) => {
+            Awaited::Error(error) if error.is_instance_of::<PyStopAsyncIteration>(owner.py()) => {
                 Ok(steps.end(owner))
             }
             Awaited::Error(error) => Err(steps.fail(owner, error, true)),
@@ -205,71 +245,11 @@ impl AsyncEventIterator {
         slf
     }
 
-    fn __anext__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        if slf.get().steps.is_pulling(slf.as_any()) {
-            return Err(busy());
+    fn __anext__(slf: Py<Self>) -> AsyncStep {
+        AsyncStep {
+            iterator: slf,
+            progress: Shared::new(Awaiting::NotBegun),
         }
-        Ok(slf)
-    }
-
-    fn __await__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    fn __next__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        // SAFETY: attached; None lives for ever.
-        Self::told(Self::sent(slf, unsafe { ffi::Py_None() }))
-    }
-
-    /// Goes on with the step that is awaited.
-    #[pyo3(signature = (value, /))]
-    fn send(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        Self::told(Self::sent(slf, value.as_ptr()))
-    }
-
-    /// Throws an exception into the step that is awaited.
-    #[pyo3(signature = (*exception))]
-    fn throw(slf: &Bound<'_, Self>, exception: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {
-        let py = slf.py();
-        let thrown = || -> PyErr {
-            let first = exception.get_item(0);
-            let value = exception.get_item(1).ok().filter(|value| !value.is_none());
-            match (first, value) {
-                (_, Some(value)) if value.is_instance_of::<pyo3::exceptions::PyBaseException>() => {
-                    PyErr::from_value(value)
-                }
-                (Ok(first), _) => PyErr::from_value(first),
-                (Err(error), _) => error,
-            }
-        };
-        let Some(waiting) = Self::waiting(slf) else {
-            return Err(thrown());
-        };
-        let result = match waiting.getattr_opt(intern!(py, "throw"))? {
-            None => Awaited::Error(thrown()),
-            Some(throw) => match throw.call1(exception) {
-                Ok(value) => Awaited::Yield(value),
-                Err(stop) if stop.is_instance_of::<PyStopIteration>(py) => {
-                    Awaited::Chunk(stop.value(py).getattr(intern!(py, "value"))?)
-                }
-                Err(error) => Awaited::Error(error),
-            },
-        };
-        Self::told(Self::went_on(slf, result))
-    }
-
-    /// Gives up the step that is awaited. The iterator goes on.
-    fn close(slf: &Bound<'_, Self>) -> PyResult<()> {
-        let py = slf.py();
-        let waiting = Self::waiting(slf);
-        Self::wait(slf, None);
-        slf.get().steps.give_up(slf.as_any());
-        if let Some(waiting) = waiting
-            && let Some(close) = waiting.getattr_opt(intern!(py, "close"))?
-        {
-            close.call0()?;
-        }
-        Ok(())
     }
 
     fn __aenter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -327,15 +307,96 @@ impl AsyncEventIterator {
 
     #[allow(clippy::needless_pass_by_value)]
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        self.steps.traverse(&visit)?;
-        // SAFETY: the collector runs while no thread is inside `with`.
-        visit.call(unsafe { &*self.waiting.peek() })
+        self.steps.traverse(&visit)
     }
 
     fn __clear__(slf: &Bound<'_, Self>) {
-        let this = slf.get();
-        this.steps.clear(slf.py());
-        Self::wait(slf, None);
+        slf.get().steps.clear(slf.py());
+    }
+}
+
+#[pymethods]
+impl AsyncStep {
+    fn __await__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        // SAFETY: attached; None lives for ever.
+        Self::told(Self::sent(slf, unsafe { ffi::Py_None() }))
+    }
+
+    /// Goes on with the step.
+    #[pyo3(signature = (value, /))]
+    fn send(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        Self::told(Self::sent(slf, value.as_ptr()))
+    }
+
+    /// Throws an exception into the step.
+    #[pyo3(signature = (*exception))]
+    fn throw(slf: &Bound<'_, Self>, exception: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        let thrown = || -> PyErr {
+            let first = exception.get_item(0);
+            let value = exception.get_item(1).ok().filter(|value| !value.is_none());
+            match (first, value) {
+                (_, Some(value)) if value.is_instance_of::<PyBaseException>() => {
+                    PyErr::from_value(value)
+                }
+                (Ok(first), _) => PyErr::from_value(first),
+                (Err(error), _) => error,
+            }
+        };
+        let waiting = match Self::take(slf) {
+            Awaiting::Chunk(waiting) => waiting.into_bound(py),
+            Awaiting::NotBegun | Awaiting::Done => return Err(thrown()),
+        };
+        let result = match waiting.getattr_opt(intern!(py, "throw"))? {
+            None => Awaited::Error(thrown()),
+            Some(throw) => match throw.call1(exception) {
+                Ok(value) => Awaited::Yield(value),
+                Err(stop) if stop.is_instance_of::<PyStopIteration>(py) => {
+                    Awaited::Chunk(stop.value(py).getattr(intern!(py, "value"))?)
+                }
+                Err(error) => Awaited::Error(error),
+            },
+        };
+        Self::told(Self::went_on(slf, waiting, result))
+    }
+
+    /// Gives the step up. The iterator goes on with the next one.
+    fn close(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let py = slf.py();
+        if let Awaiting::Chunk(waiting) = Self::take(slf) {
+            let iterator = slf.get().iterator.bind(py);
+            iterator.get().steps.give_up(iterator.as_any());
+            if let Some(close) = waiting.bind(py).getattr_opt(intern!(py, "close"))? {
+                close.call0()?;
+            }
+        }
+        Ok(())
+    }
+
+    #[allow(clippy::needless_pass_by_value)]
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.iterator)?;
+        // SAFETY: the collector runs while no thread is inside `with`.
+        match unsafe { self.progress.peek() } {
+            Awaiting::Chunk(waiting) => visit.call(&*waiting),
+            Awaiting::NotBegun | Awaiting::Done => Ok(()),
+        }
+    }
+
+    fn __clear__(slf: &Bound<'_, Self>) {
+        if let Awaiting::Chunk(waiting) = Self::take(slf) {
+            let iterator = slf.get().iterator.bind(slf.py());
+            iterator.get().steps.give_up(iterator.as_any());
+            drop(waiting);
+        }
     }
 }
 
@@ -366,6 +427,5 @@ pub fn aiter_events(
     let opened = package::async_chunks(chunks.py())?.call1((chunks,))?;
     Ok(AsyncEventIterator {
         steps: Steps::new(&opened, options)?,
-        waiting: Shared::new(None),
     })
 }

@@ -8,7 +8,7 @@ use std::ptr;
 use pyo3::prelude::*;
 use pyo3::{PyTypeInfo, ffi, intern};
 
-use super::aiter::{AsyncEventIterator, Sent};
+use super::aiter::{AsyncStep, Sent};
 use super::iter::EventIterator;
 use super::parser::Parser;
 
@@ -48,8 +48,8 @@ unsafe extern "C" fn send(
     // result.
     unsafe {
         let py = Python::assume_attached();
-        let object = Bound::ref_from_ptr(py, &object).cast_unchecked::<AsyncEventIterator>();
-        match AsyncEventIterator::sent(object, value) {
+        let object = Bound::ref_from_ptr(py, &object).cast_unchecked::<AsyncStep>();
+        match AsyncStep::sent(object, value) {
             Ok(Sent::Return(item)) => {
                 *result = item.into_ptr();
                 ffi::PySendResult::PYGEN_RETURN
@@ -92,7 +92,7 @@ pub fn init(py: Python<'_>) -> PyResult<()> {
         let iterator = EventIterator::type_object_raw(py);
         (*iterator).tp_iternext = Some(next);
         ffi::PyType_Modified(iterator);
-        let iterator = AsyncEventIterator::type_object_raw(py);
+        let iterator = AsyncStep::type_object_raw(py);
         if let Some(slots) = (*iterator).tp_as_async.as_mut() {
             slots.am_send = Some(send);
         }

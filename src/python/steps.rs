@@ -235,12 +235,6 @@ impl Steps {
         unsafe { self.inner.with(owner, |inner| inner.pulling = false) }
     }
 
-    /// Whether a step is waiting for the source.
-    pub fn is_pulling(&self, owner: &Bound<'_, PyAny>) -> bool {
-        // SAFETY: a flag is read.
-        unsafe { self.inner.with(owner, |inner| inner.pulling) }
-    }
-
     /// The source, as long as there is one.
     #[inline(always)]
     pub fn source<'py>(&self, owner: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
@@ -349,6 +343,6 @@ impl Steps {
     }
 }
 
-pub fn busy() -> PyErr {
+fn busy() -> PyErr {
     pyo3::exceptions::PyRuntimeError::new_err("the iterator is already waiting for its source")
 }
