@@ -220,6 +220,7 @@ impl Parser {
             Ok(Flow::Continue) => Progress::Done,
             Err(Exceeded) => {
                 self.overflow();
+                *cursor = Cursor::default();
                 Progress::Overflow
             }
         }
