@@ -34,14 +34,14 @@ class Block:
         if field is UNKNOWN:
             return False
         self.has_field = True
-        if field is DATA:
-            self.add_data(value)
-        elif field is EVENT:
+        if field is EVENT:
             self.event = value
         elif field is ID:
             if 0 in value:
                 return True
             self.id = value
+        elif field is DATA:
+            self.add_data(value)
         else:
             retry = milliseconds(value)
             if retry is None:

@@ -34,19 +34,20 @@ HEAD = len(b"retry: ")
 def split(line: bytes) -> tuple[Field, bytes]:
     """A line's field and value: the first colon splits, one space after it goes."""
     name, _, value = line.partition(b": ")  # nearly every line; a known name has no colon in it
-    if name in NAMES:
-        return NAMES[name], value
-    name, _, value = line.partition(b":")
-    if name in NAMES:
-        return NAMES[name], value
-    if name:
-        return UNKNOWN, b""
-    return COMMENT, value.removeprefix(b" ")
+    field = NAMES.get(name)
+    if field is None:
+        name, _, value = line.partition(b":")
+        field = NAMES.get(name, UNKNOWN if name else COMMENT)
+        if field is COMMENT:
+            value = value.removeprefix(b" ")
+    return field, value
 
 
 def milliseconds(value: bytes | bytearray) -> int | None:
     """A `retry` value: one or more ASCII digits, else None; clamped."""
-    return min(int(digits(value)), MAX_RETRY) if value.isdigit() else None
+    if not value.isdigit():
+        return None
+    return int(value) if len(value) < 19 else min(int(digits(value)), MAX_RETRY)
 
 
 def digits(value: bytes | bytearray) -> bytes | bytearray:

@@ -26,7 +26,7 @@ class _Steps:
         "_items",
         "_parser",
         "_policy",
-        "_pulling",
+        "_turn",
         "_unfinished",
     )
 
@@ -38,8 +38,13 @@ class _Steps:
         self._chunks = chunks
         self._close = close
         self._items = _NOTHING
-        self._pulling = self._ended = False
+        self._ended = False
+        # Deleted by the step that is under way: of two that are begun at once, one fails.
+        self._turn = True
         self._unfinished: Any = None
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"cannot pickle 'rapidsse.{type(self).__name__}' object")
 
     @property
     def last_event_id(self) -> str:
@@ -66,31 +71,30 @@ class _Steps:
         """Whether the stream ended inside a block (bool)."""
         return self._parser.truncated
 
-    def _continues(self, chunk: Any) -> bool:
-        """Whether a chunk was but a piece of a line and is taken in: most are, where they are
-        small."""
-        return (
-            type(chunk) is bytes
-            and 10 not in chunk
-            and 13 not in chunk
-            and not self._ended
-            and self._parser._continues(chunk)
-        )
-
     def _accept(self, chunk: Any) -> None:
         if self._ended:  # closed while the source made the chunk
             return
-        try:
-            self._items = self._parser._items(chunk if type(chunk) is bytes else chunk_bytes(chunk))
-        except Exception:
-            self._stop()
-            raise
+        if type(chunk) is not bytes:
+            try:
+                chunk = chunk_bytes(chunk)
+            except Exception:
+                self._stop()
+                raise
+        if 10 in chunk or 13 in chunk or not self._parser._continues(chunk):
+            self._items = self._parser._items(chunk)
 
     def _stop(self) -> None:
         """The stream is over, by its end or by a fault."""
+        if self._ended:  # closed while the source was asked
+            return
         self._unfinished = self._parser.close()
         self._ended = True
         self._items = _NOTHING
+
+    def _fail(self) -> None:
+        """The source raised an exception."""
+        self._chunks = self._close = None
+        self._stop()
 
     def _end(self) -> None:
         """The source has no more chunks: what is still to come is in `_items`."""
@@ -114,6 +118,10 @@ class _Steps:
         return close
 
 
+def _busy() -> RuntimeError:
+    return RuntimeError("the iterator is already waiting for its source")
+
+
 class EventIterator(_Steps):
     """The items of a stream, one parsed per step. Made by iter_events()."""
 
@@ -129,33 +137,38 @@ class EventIterator(_Steps):
         return self
 
     def __next__(self) -> Any:
-        while True:
-            try:
+        try:
+            del self._turn
+        except AttributeError:
+            raise _busy() from None
+        try:
+            while True:
                 for item in self._items:
                     return item
-            except Overflow:
-                self._overflow()
-            except ValueError:  # what a generator says that is entered twice
-                raise RuntimeError("the iterator is at work in another thread") from None
-            if self._ended:
-                raise StopIteration
-            if self._pulling:
-                raise RuntimeError("the iterator is already waiting for its source")
-            self._pulling = True
-            try:
-                chunk = next(self._chunks)
-                while self._continues(chunk):
+                if self._ended:
+                    raise StopIteration
+                try:
                     chunk = next(self._chunks)
-            except StopIteration:
-                self._end()
-                continue
-            except Exception:
-                self._chunks = self._close = None
-                self._stop()
-                raise
-            finally:
-                self._pulling = False
-            self._accept(chunk)
+                    # A chunk that is but a piece of a line: most are, where they are small.
+                    while (
+                        type(chunk) is bytes
+                        and 10 not in chunk
+                        and 13 not in chunk
+                        and not self._ended
+                        and self._parser._continues(chunk)
+                    ):
+                        chunk = next(self._chunks)
+                except StopIteration:
+                    self._end()
+                except Exception:
+                    self._fail()
+                    raise
+                else:
+                    self._accept(chunk)
+        except Overflow:
+            self._overflow()
+        finally:
+            self._turn = True
 
     def __enter__(self) -> EventIterator:
         return self
@@ -185,33 +198,29 @@ class AsyncEventIterator(_Steps):
         return self
 
     async def __anext__(self) -> Any:
-        while True:
-            try:
+        try:
+            del self._turn
+        except AttributeError:
+            raise _busy() from None
+        try:
+            while True:
                 for item in self._items:
                     return item
-            except Overflow:
-                self._overflow()
-            except ValueError:  # what a generator says that is entered twice
-                raise RuntimeError("the iterator is at work in another thread") from None
-            if self._ended:
-                raise StopAsyncIteration
-            if self._pulling:
-                raise RuntimeError("the iterator is already waiting for its source")
-            self._pulling = True
-            try:
-                chunk = await self._chunks.__anext__()
-                while self._continues(chunk):
+                if self._ended:
+                    raise StopAsyncIteration
+                try:
                     chunk = await self._chunks.__anext__()
-            except StopAsyncIteration:
-                self._end()
-                continue
-            except Exception:
-                self._chunks = self._close = None
-                self._stop()
-                raise
-            finally:
-                self._pulling = False
-            self._accept(chunk)
+                except StopAsyncIteration:
+                    self._end()
+                except Exception:
+                    self._fail()
+                    raise
+                else:
+                    self._accept(chunk)
+        except Overflow:
+            self._overflow()
+        finally:
+            self._turn = True
 
     async def __aenter__(self) -> AsyncEventIterator:
         return self

@@ -45,7 +45,8 @@ BOM = codecs.BOM_UTF8
 # A chunk is parsed in pieces of this size, so that no list of its lines becomes huge.
 WINDOW = 64 * 1024
 
-SMALL = 2 * 1024
+# A smaller chunk is likely to be but one block.
+SMALL = 1024
 # What is short enough to be remembered, and how many lines are: servers repeat themselves.
 SHORT = 128
 FEW = 32
@@ -306,25 +307,23 @@ class Parser:
             self._after_cr = False
             if chunk[0] == 10:
                 chunk = chunk[1:]
+        if not (self._line.begun or self._block.begun or self._filter is not None):
+            # One line and a blank one, as tokens and heartbeats come.
+            line = chunk[:-2] if chunk[-2:] == b"\n\n" else chunk.removesuffix(b"\r\n\r\n")
+            if 10 not in line and 13 not in line and line:
+                if line.startswith(b"data: "):
+                    data = line[6:].decode("utf-8", "replace")
+                    return iter((make_event("message", data, self._last_event_id, None, None),))
+                if line[0] == 58:
+                    return _NOTHING
+        lines = chunk.decode("latin-1")
         if 13 in chunk:
             self._after_cr = chunk[-1] == 13
             ended = chunk[-1] == 13 or chunk[-1] == 10
-            chunk = b"\n".join(chunk.splitlines()) + (b"\n" if ended else b"")
-        lines = chunk.decode("latin-1")
+            lines = b"\n".join(chunk.splitlines()).decode("latin-1") + ("\n" if ended else "")
         if size > SMALL:
             return self._blocks(lines)
-        # A small chunk is mostly one block, which needs no iteration.
-        parts = lines.split("\n")
-        blank = len(parts) - 2
-        if (
-            blank > 0
-            and parts[blank] == parts[-1] == ""
-            and parts.index("") == blank
-            and not self._line.begun
-        ):
-            event = self._end_block(parts[:blank])
-            return _NOTHING if event is None else iter((event,))
-        return self._lines(parts)
+        return self._lines(lines.split("\n"))
 
     def _windows(self, chunk: bytes) -> Iterator[Any]:
         start = 0 if self._bom is None else self._skip_bom(chunk)
@@ -334,8 +333,8 @@ class Parser:
                 yield from self._items(window)
 
     def _skip_bom(self, chunk: bytes) -> int:
-        """One leading BOM is dropped, which may come in pieces. What only began like one is text.
-        Returns where the chunk goes on."""
+        """One leading BOM is dropped, which may come in pieces. What only began like one is text,
+        and counts once the byte is there that tells. Returns where the chunk goes on."""
         came = self._bom or b""
         start = came + chunk[: len(BOM) - len(came)]
         if BOM.startswith(start) and start != BOM:
@@ -345,9 +344,11 @@ class Parser:
         if start == BOM:
             self._offset = self._line_offset = len(BOM)
             return len(BOM) - len(came)
-        if came:
-            self._begin_line(came)
-        return 0
+        while not BOM.startswith(start):
+            start = start[:-1]
+        if start:
+            self._begin_line(start)
+        return len(start) - len(came)
 
     def _begin_line(self, start: bytes) -> None:
         """The first line starts with what could have been a BOM."""
@@ -362,24 +363,30 @@ class Parser:
         if self._filter is not None:
             yield from self._lines(lines.split("\n"))
             return
+        if not (self._line.begun or self._block.begun):
+            lines = f"\n\n{lines}"  # two blank lines do nothing, and the first block is found too
         start, *values = lines.split("\n\ndata: ")
         if not values:
             yield from self._lines(start.split("\n"))
             return
-        rest = values.pop()
         yield from self._lines([*start.split("\n"), "", ""])
+        rest = values.pop()
+        whole = rest.endswith("\n\n")
+        if whole:
+            values.append(rest[:-2])
         for value in values:
             if "\n" in value:
                 yield from self._lines([*f"data: {value}".split("\n"), "", ""])
-            else:
-                event = EventSlots()
-                event.event = "message"
-                event.data = value if value.isascii() else utf8(value)
-                event.id = self._last_event_id
-                event.retry = event.raw = None
-                event.__class__ = ServerSentEvent
-                yield event
-        yield from self._lines(f"data: {rest}".split("\n"))
+                continue
+            event = EventSlots()
+            event.event = "message"
+            event.data = value if value.isascii() else utf8(value)
+            event.id = self._last_event_id
+            event.retry = event.raw = None
+            event.__class__ = ServerSentEvent
+            yield event
+        if not whole:
+            yield from self._lines(f"data: {rest}".split("\n"))
 
     def _lines(self, lines: list[str]) -> Iterator[Any]:
         """The events of whole lines and a last one that has not ended."""
@@ -390,45 +397,30 @@ class Parser:
                 self._line.push(lines[0].encode("latin-1"))
             self._block.take(*self._line.end())
             del lines[0]
-        start = 0
-        for _ in range(lines.count("")):
-            stop = lines.index("", start)
-            # A comment alone, or nothing, comes to nothing.
-            if stop - start > 1 or self._block.begun or (stop > start and lines[start][0] != ":"):
-                event = self._end_block(lines[start:stop])
-                if event is not None:
-                    yield event
-            start = stop + 1
-        values = self._take(lines[start:])
-        if values:
-            self._block.add_data("\n".join(values).encode("latin-1"))
-        if cut:
-            self._line.push(cut.encode("latin-1"))
-
-    def _end_block(self, lines: list[str]) -> Any:
-        """Takes in the last lines of a block, without the blank one. Returns its event or None."""
-        values = self._take(lines)
-        if self._block.begun or self._filter is not None:
-            return self._dispatch(values)
-        if not values:
-            return None
-        data = values[0] if len(values) == 1 else "\n".join(values)
-        return make_event("message", utf8(data), self._last_event_id, None, None)
-
-    def _take(self, lines: list[str]) -> list[str]:
-        """Takes in whole lines of a block. Returns the values of its `data` lines, for the caller
-        to add."""
-        values = []
+        block = self._block
+        said = self._said
+        values: list[str] = []  # of the block's `data` lines
         for line in lines:
-            if line[:6] == "data: ":  # what `split` would find, sooner
+            if not line:
+                if values or block.begun:
+                    event = self._end_block(values)
+                    if event is not None:
+                        yield event
+                    values = []
+            elif line[0] == ":":  # a comment
+                pass
+            elif line.startswith("data: "):  # what `split` would find, sooner
                 values.append(line[6:])
-            elif line[0] != ":":  # no comment
-                field, value = self._said.get(line) or self._split(line)
+            else:
+                field, value = said.get(line) or self._split(line)
                 if field is DATA:
                     values.append(value.decode("latin-1"))
                 else:
-                    self._block.take(field, value)
-        return values
+                    block.take(field, value)
+        if values:
+            block.add_data("\n".join(values).encode("latin-1"))
+        if cut:
+            self._line.push(cut.encode("latin-1"))
 
     def _split(self, line: str) -> tuple[Field, bytes]:
         """`split`, which remembers what servers say again and again."""
@@ -518,44 +510,50 @@ class Parser:
     def _blank_line(self) -> Any:
         """A blank line with a close look: also at blocks that come to nothing."""
         told = self._diagnostics and self._block.has_field and self._block.data is None
-        item = self._dispatch([]) if self._block.begun else None
+        item = self._end_block([]) if self._block.begun else None
         if self._raw is not None:
             self._raw = bytearray()
         return self._diagnostic("no-data") if told else item
 
-    def _dispatch(self, values: list[str]) -> Any:
+    def _end_block(self, values: list[str]) -> Any:
         """The end of a block, of which these `data` values have not been added: its ID becomes the
         last event ID, its data an event."""
         block = self._block
-        if block.id is not None:
-            self._last_event_id = text(block.id)
-        event = self._type_text if block.event == self._type else self._event_type()
-        data = None
         if values and block.data is None and self._filter is None:
-            data = utf8("\n".join(values))
+            data = values[0] if len(values) == 1 else "\n".join(values)
+            if not data.isascii():
+                data = utf8(data)
+            if not block.begun:
+                return make_event("message", data, self._last_event_id, None, None)
+            kept = True
         else:
             if values:
                 block.add_data("\n".join(values).encode("latin-1"))
+            kept = False
             if block.data is not None:
-                if self._filter is None or self._filter.keeps(event, block.data):
-                    data = text(block.data)
-                else:
-                    self._skipped += 1
-        item = None
-        if data is not None:
-            raw = None if self._raw is None else bytes(self._raw)
-            item = make_event(event, data, self._last_event_id, block.retry, raw)
+                kept = self._filter is None or self._filter.keeps(self._event_type(), block.data)
+                self._skipped += not kept
+            data = text(block.data) if block.data is not None and kept else ""
+        if block.id is not None:
+            self._last_event_id = text(block.id)
         if block.retry is not None:
             self._retry = block.retry
+        event = None
+        if kept:
+            name = self._type_text if block.event == self._type else self._event_type()
+            raw = None if self._raw is None else bytes(self._raw)
+            event = make_event(name, data, self._last_event_id, block.retry, raw)
         block.clear()
-        return item
+        return event
 
     def _event_type(self) -> str:
         """The block's event type; a short one is remembered, since the next is mostly the same."""
-        event = bytes(self._block.event)
+        event = self._block.event
+        if event == self._type:
+            return self._type_text
         name = text(event) or "message"
         if len(event) <= SHORT:
-            self._type, self._type_text = event, name
+            self._type, self._type_text = bytes(event), name
         return name
 
     # The guard
