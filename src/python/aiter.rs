@@ -311,7 +311,7 @@ impl AsyncEventIterator {
     }
 
     fn __clear__(slf: &Bound<'_, Self>) {
-        slf.get().steps.clear(slf.py());
+        slf.get().steps.clear(slf.as_any());
     }
 }
 

@@ -446,21 +446,11 @@ unsafe extern "C" fn replace(
 }
 
 /// A pickle's way back, `raw` included.
-pub fn restored<'py>(event: &Bound<'py, PyAny>, raw: &Bound<'py, PyBytes>) {
-    // SAFETY: called on a fresh event of this type that nobody else has seen.
-    unsafe {
-        let object = event.as_ptr().cast::<EventObject>();
-        ffi::Py_DECREF((*object).raw);
-        (*object).raw = raw.clone().into_ptr();
-    }
-}
-
-unsafe extern "C" fn with_raw(
-    class: *mut ffi::PyObject,
+unsafe extern "C" fn restore(
+    _: *mut ffi::PyObject,
     args: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    // SAFETY: a static method, called with a tuple.
-    let _ = class;
+    // SAFETY: a static method, called with a tuple; the event that gets the raw bytes is new.
     unsafe {
         called(ptr::null_mut(), |py| {
             let args = Bound::from_borrowed_ptr(py, args).cast_into_unchecked::<PyTuple>();
@@ -468,7 +458,9 @@ unsafe extern "C" fn with_raw(
             let made = event_of(py, [Some(event), Some(data), Some(id), Some(retry)])?;
             let raw: Option<Bound<'_, PyBytes>> = raw;
             if let Some(raw) = raw {
-                restored(&made, &raw);
+                let object = made.as_ptr().cast::<EventObject>();
+                ffi::Py_DECREF((*object).raw);
+                (*object).raw = raw.into_ptr();
             }
             Ok(made.into_ptr())
         })
@@ -576,7 +568,7 @@ pub fn init(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
         ),
         method(
             c"_restore",
-            unnamed_arguments(with_raw),
+            unnamed_arguments(restore),
             ffi::METH_VARARGS | ffi::METH_STATIC,
             c"",
         ),

@@ -175,7 +175,7 @@ impl EventIterator {
     }
 
     fn __clear__(slf: &Bound<'_, Self>) {
-        slf.get().steps.clear(slf.py());
+        slf.get().steps.clear(slf.as_any());
     }
 }
 

@@ -44,10 +44,9 @@ unsafe extern "C" fn send(
     value: *mut ffi::PyObject,
     result: *mut *mut ffi::PyObject,
 ) -> ffi::PySendResult {
-    // SAFETY: called by the interpreter, attached, with an object of the type and a place for the
-    // result.
-    unsafe {
-        let py = Python::assume_attached();
+    // Attached in full: what a step drops when the source ends may be anything.
+    // SAFETY: called by the interpreter with an object of the type and a place for the result.
+    Python::attach(|py| unsafe {
         let object = Bound::ref_from_ptr(py, &object).cast_unchecked::<AsyncStep>();
         match AsyncStep::sent(object, value) {
             Ok(Sent::Return(item)) => {
@@ -64,7 +63,7 @@ unsafe extern "C" fn send(
                 ffi::PySendResult::PYGEN_ERROR
             }
         }
-    }
+    })
 }
 
 /// Puts the functions in their places.

@@ -334,12 +334,8 @@ impl Steps {
     }
 
     /// Breaks such a cycle.
-    pub fn clear(&self, py: Python<'_>) {
-        // SAFETY: nobody else can reach an object that the collector clears.
-        let source = unsafe { self.source.peek() };
-        let (chunks, close) = (source.chunks.take(), source.close.take());
-        let _ = py;
-        drop((chunks, close));
+    pub fn clear(&self, owner: &Bound<'_, PyAny>) {
+        drop(self.take_source(owner));
     }
 }
 
