@@ -307,8 +307,12 @@ class Parser:
             self._after_cr = False
             if chunk[0] == 10:
                 chunk = chunk[1:]
-        if not (self._line.begun or self._block.begun or self._filter is not None):
-            # One line and a blank one, as tokens and heartbeats come.
+        if (
+            chunk
+            and chunk[0] in (100, 58)
+            and not (self._line.begun or self._block.begun or self._filter)
+        ):
+            # One line and a blank one, as tokens and heartbeats come?
             line = chunk[:-2] if chunk[-2:] == b"\n\n" else chunk.removesuffix(b"\r\n\r\n")
             if 10 not in line and 13 not in line and line:
                 if line.startswith(b"data: "):
