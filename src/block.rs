@@ -6,11 +6,17 @@ use std::ops::Range;
 const KEEP: usize = 64 * 1024;
 
 /// Empties a buffer, and gives back what it allocated if that is much.
+#[inline]
 pub fn empty(buffer: &mut Vec<u8>) {
     buffer.clear();
     if buffer.capacity() > KEEP {
-        *buffer = Vec::new();
+        release(buffer);
     }
+}
+
+#[cold]
+fn release(buffer: &mut Vec<u8>) {
+    *buffer = Vec::new();
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -148,7 +154,7 @@ impl Block {
     }
 
     /// A `data` line ended, all of it in the chunk at hand. Lines are joined with LF.
-    #[inline(always)]
+    #[inline]
     pub fn data_line(&mut self, chunk: &[u8], value: Range<usize>) {
         if self.has(Self::DATA) {
             self.data.join(chunk, value);
@@ -159,6 +165,7 @@ impl Block {
     }
 
     /// A `data` line began; its value follows in pieces.
+    #[inline]
     pub fn open_data_line(&mut self, chunk: &[u8]) {
         self.data.keep(chunk);
         if self.has(Self::DATA) {
@@ -166,6 +173,7 @@ impl Block {
         }
     }
 
+    #[inline]
     pub fn push_data(&mut self, piece: &[u8]) {
         self.data.own.extend_from_slice(piece);
     }
@@ -222,7 +230,7 @@ impl Block {
     }
 
     /// A new block begins. The raw bytes are apart, see [`Block::start_raw`].
-    #[inline]
+    #[inline(always)]
     pub fn clear(&mut self) {
         if self.has(Self::DATA) {
             self.data.clear();

@@ -154,11 +154,18 @@ impl Maker {
                     Flow::Continue
                 }
             }
-            None => {
-                self.failed = true;
-                Flow::Stop
-            }
+            None => self.fail(),
         }
+    }
+
+    /// An object could not be made. What is there already waits for its turn.
+    #[cold]
+    fn fail(&mut self) -> Flow {
+        if let Some(first) = self.first.take() {
+            self.items.insert(0, first);
+        }
+        self.failed = true;
+        Flow::Stop
     }
 
     fn push_new(&mut self, py: Python<'_>, made: PyResult<Py<PyAny>>) -> Flow {
@@ -186,7 +193,9 @@ impl Sink for Maker {
         };
         match text {
             Some(text) => std::mem::replace(&mut self.last_event_id, text.unbind()).drop_ref(py),
-            None => self.failed = true,
+            None => {
+                let _ = self.fail();
+            }
         }
     }
 

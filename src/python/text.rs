@@ -9,6 +9,8 @@ use std::ptr;
 
 use pyo3::ffi;
 
+use crate::scan::{Best, Scan, Work};
+
 /// A new `str`: UTF-8 decoded, with U+FFFD for each maximal part that is none. Null and an
 /// exception set when memory is short.
 ///
@@ -29,29 +31,52 @@ pub unsafe fn str_from_utf8(bytes: &[u8]) -> *mut ffi::PyObject {
 /// Whether no byte has its top bit set. Looks at the last bytes twice rather than one by one.
 #[inline(always)]
 fn is_ascii(bytes: &[u8]) -> bool {
-    #[inline(always)]
-    fn any<const N: usize>(piece: &[u8; N]) -> u8 {
-        piece.iter().fold(0, |any, byte| any | byte)
-    }
-    if let Some(last) = bytes.last_chunk::<32>() {
-        let (long, rest) = bytes.as_chunks::<128>();
-        if long.iter().any(|piece| any(piece) >= 0x80) {
-            return false;
-        }
-        let (pieces, _) = rest.as_chunks::<32>();
-        let seen = pieces
-            .iter()
-            .fold(any(last), |seen, piece| seen | any(piece));
-        seen < 0x80
+    let seen = if bytes.len() > LONG {
+        return Best::default().run(IsAscii(bytes));
+    } else if let Some(last) = bytes.last_chunk::<32>() {
+        let (pieces, _) = bytes.as_chunks::<32>();
+        any(pieces, last)
     } else if let (Some(first), Some(last)) = (bytes.first_chunk::<16>(), bytes.last_chunk::<16>())
     {
-        any(first) | any(last) < 0x80
-    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
-        (u64::from_ne_bytes(*first) | u64::from_ne_bytes(*last)) & TOP_BITS == 0
-    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        any(first) | any(last) < 0x80
+        let [first, last] = [first, last].map(|half| u128::from_ne_bytes(*half));
+        (first | last) as u64 | ((first | last) >> 64) as u64
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        u64::from_ne_bytes(*first) | u64::from_ne_bytes(*last)
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        u64::from(u32::from_ne_bytes(*first) | u32::from_ne_bytes(*last))
     } else {
-        bytes.iter().fold(0, |any, byte| any | byte) < 0x80
+        u64::from(bytes.iter().fold(0, |any, byte| any | byte))
+    };
+    seen & TOP_BITS == 0
+}
+
+/// All bytes, or-ed together in eight.
+#[inline(always)]
+fn any(pieces: &[[u8; 32]], last: &[u8; 32]) -> u64 {
+    let mut seen = [0; 4];
+    for piece in pieces.iter().chain([last]) {
+        let (words, _) = piece.as_chunks::<8>();
+        for (seen, word) in seen.iter_mut().zip(words) {
+            *seen |= u64::from_ne_bytes(*word);
+        }
+    }
+    seen.iter().fold(0, |any, seen| any | seen)
+}
+
+/// From here on it pays to look for the widest registers; in bytes.
+const LONG: usize = 1024;
+
+/// The question [`is_ascii`] for many bytes.
+struct IsAscii<'a>(&'a [u8]);
+
+impl Work for IsAscii<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self, _: impl Scan) -> bool {
+        let (pieces, rest) = self.0.as_chunks::<256>();
+        let top_bits = |bytes: &[u8]| bytes.iter().fold(0, |any, byte| any | byte) >= 0x80;
+        !pieces.iter().any(|piece| top_bits(piece)) && !top_bits(rest)
     }
 }
 
