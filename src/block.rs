@@ -35,6 +35,8 @@ pub struct Value {
     start: usize,
     end: usize,
     own: Vec<u8>,
+    /// How much the last value took whose memory was given back; in bytes.
+    last: usize,
 }
 
 impl Value {
@@ -80,11 +82,22 @@ impl Value {
     #[inline(always)]
     pub fn keep(&mut self, chunk: &[u8]) {
         if self.place != Place::Own {
+            if self.last > 0 {
+                self.prepare();
+            }
             if self.place == Place::Chunk {
                 self.own.extend_from_slice(&chunk[self.start..self.end]);
             }
             self.place = Place::Own;
         }
+    }
+
+    /// Makes room for another value like the last one, which was large: streams repeat themselves,
+    /// and memory that is not written to costs nothing.
+    #[cold]
+    fn prepare(&mut self) {
+        let last = std::mem::take(&mut self.last);
+        self.own.reserve_exact(last + last / 8);
     }
 
     /// Keeps a value that is a span of the chunk, which is about to end.
@@ -105,10 +118,19 @@ impl Value {
         self.own[joint] = b'\n';
     }
 
+    #[cold]
+    fn give_back(&mut self) {
+        let length = std::mem::take(&mut self.own).len();
+        self.last = if length > KEEP { length } else { 0 };
+    }
+
     #[inline]
     fn clear(&mut self) {
         if self.place == Place::Own {
-            empty(&mut self.own);
+            if self.own.capacity() > KEEP {
+                self.give_back();
+            }
+            self.own.clear();
         }
         self.place = Place::Nothing;
     }

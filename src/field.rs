@@ -37,7 +37,7 @@ pub enum Line<'a> {
 pub const HEAD: usize = "retry: ".len();
 
 /// Takes a line apart, or the first [`HEAD`] bytes or more of one.
-#[inline]
+#[inline(always)]
 pub fn split(line: &[u8]) -> Line<'_> {
     let (field, rest) = match line {
         [b':', text @ ..] => return Line::Comment(without_space(text)),

@@ -401,7 +401,7 @@ impl Parser {
                 }
             } else {
                 if line[0] != b':' {
-                    self.take_line(chunk, field::split(line), end);
+                    self.take_line(chunk, line, end);
                 }
                 Flow::Continue
             };
@@ -468,19 +468,19 @@ impl Parser {
         end: usize,
         sink: &mut S,
     ) -> Result<Flow, Exceeded> {
-        let line = field::split(&chunk[at..end]);
         if self.guard.is_armed() {
+            let line = field::split(&chunk[at..end]);
             self.guard.check(self.count(end) + self.counted(line))?;
         }
-        let ended = self.take_line(chunk, line, end);
+        let ended = self.take_line(chunk, &chunk[at..end], end);
         self.tell(chunk, at, end, ended, sink)
     }
 
-    /// A whole line takes effect. Its value ends at `end` in the chunk.
+    /// A whole line takes effect, which ends at `end` in the chunk.
     #[inline(never)]
-    fn take_line(&mut self, chunk: &[u8], line: Line<'_>, end: usize) -> Ended {
+    fn take_line(&mut self, chunk: &[u8], line: &[u8], end: usize) -> Ended {
         let block = &mut self.state.block;
-        let (field, value) = match line {
+        let (field, value) = match field::split(line) {
             Line::Field(field, value) => (field, value),
             Line::Comment(_) => return Ended::Comment,
             Line::Unknown => {

@@ -53,14 +53,17 @@ fn is_ascii(bytes: &[u8]) -> bool {
 /// All bytes, or-ed together in eight.
 #[inline(always)]
 fn any(pieces: &[[u8; 32]], last: &[u8; 32]) -> u64 {
-    let mut seen = [0; 4];
-    for piece in pieces.iter().chain([last]) {
+    let words = |piece: &[u8; 32]| {
         let (words, _) = piece.as_chunks::<8>();
-        for (seen, word) in seen.iter_mut().zip(words) {
-            *seen |= u64::from_ne_bytes(*word);
+        [words[0], words[1], words[2], words[3]].map(u64::from_ne_bytes)
+    };
+    let mut seen = words(last);
+    for piece in pieces {
+        for (seen, word) in seen.iter_mut().zip(words(piece)) {
+            *seen |= word;
         }
     }
-    seen.iter().fold(0, |any, seen| any | seen)
+    seen[0] | seen[1] | seen[2] | seen[3]
 }
 
 /// From here on it pays to look for the widest registers; in bytes.
@@ -87,12 +90,14 @@ const TOP_BITS: u64 = 0x8080_8080_8080_8080;
 /// The thread must be attached; `bytes` must be ASCII.
 #[inline(always)]
 unsafe fn str_from_ascii(bytes: &[u8]) -> *mut ffi::PyObject {
-    // SAFETY: a compact ASCII str has room for exactly its length in one-byte characters, and
-    // nobody else knows the new object yet. (The one empty str is not written to.)
+    // SAFETY: the characters of a compact ASCII str follow its head, one byte each, exactly as many
+    // as its length, and nobody else knows the new object yet. (Nothing is written to the one empty
+    // str.)
     unsafe {
         let text = ffi::PyUnicode_New(bytes.len().cast_signed(), 127);
-        if !text.is_null() && !bytes.is_empty() {
-            ptr::copy_nonoverlapping(bytes.as_ptr(), ffi::PyUnicode_1BYTE_DATA(text), bytes.len());
+        if !text.is_null() {
+            let characters = text.cast::<ffi::PyASCIIObject>().add(1).cast();
+            ptr::copy_nonoverlapping(bytes.as_ptr(), characters, bytes.len());
         }
         text
     }
@@ -113,7 +118,7 @@ unsafe fn str_from_wide(bytes: &[u8]) -> *mut ffi::PyObject {
             )
         };
     };
-    let (characters, largest) = measure(bytes);
+    let (characters, largest) = Best::default().run(Measure(bytes));
     let widest = match largest {
         ..0xC4 => 0xFF,
         0xC4..0xF0 => 0xFFFF,
@@ -135,20 +140,41 @@ unsafe fn str_from_wide(bytes: &[u8]) -> *mut ffi::PyObject {
     }
 }
 
-/// The number of characters of valid UTF-8, and its largest byte.
-fn measure(bytes: &[u8]) -> (usize, u8) {
-    let mut continuations = 0;
-    let mut largest = 0;
-    // In pieces, so that a byte can count them.
-    for piece in bytes.chunks(128) {
-        let mut count = 0u8;
-        for &byte in piece {
-            count += u8::from(byte.cast_signed() < -64);
-            largest = largest.max(byte);
+/// Counts the characters of valid UTF-8 and finds its largest byte.
+struct Measure<'a>(&'a [u8]);
+
+impl Work for Measure<'_> {
+    type Output = (usize, u8);
+
+    #[inline(always)]
+    fn run(self, _: impl Scan) -> (usize, u8) {
+        let (pieces, rest) = self.0.as_chunks::<LANES>();
+        // Zeros change neither.
+        let mut last = [0; LANES];
+        last[..rest.len()].copy_from_slice(rest);
+        let mut largest = [0; LANES];
+        let mut continuations = look(&[last], &mut largest);
+        for pieces in pieces.chunks(255) {
+            continuations += look(pieces, &mut largest);
         }
-        continuations += usize::from(count);
+        let largest = largest.iter().fold(0, |largest, byte| largest.max(*byte));
+        (self.0.len() - continuations, largest)
     }
-    (bytes.len() - continuations, largest)
+}
+
+const LANES: usize = 32;
+
+/// The number of bytes that continue a character, in no more pieces than a byte can count.
+#[inline(always)]
+fn look(pieces: &[[u8; LANES]], largest: &mut [u8; LANES]) -> usize {
+    let mut counts = [0u8; LANES];
+    for piece in pieces {
+        for lane in 0..LANES {
+            counts[lane] += u8::from(piece[lane].cast_signed() < -64);
+            largest[lane] = largest[lane].max(piece[lane]);
+        }
+    }
+    counts.map(usize::from).iter().sum()
 }
 
 /// A width of characters in a `str`.
