@@ -19,12 +19,12 @@ class Scripted:
         pieces: the body's pieces.
         status, content_type: of the response.
         breaks: whether the connection is closed in place of the body's end.
-        requests: the headers of the requests so far.
+        requests: the headers of each request so far, names in lower case.
     """
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.requests: list[dict[str, str]] = []
+        self.requests: list[list[tuple[str, str]]] = []
         self.answer([])
 
     def answer(
@@ -48,7 +48,7 @@ def scripted_server() -> Iterator[Scripted]:
         disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
-            script.requests.append(dict(self.headers.items()))
+            script.requests.append([(k.lower(), v) for k, v in self.headers.items()])
             self.rfile.read(int(self.headers.get("content-length", 0)))
             self.send_response(script.status)
             self.send_header("content-type", script.content_type)
