@@ -78,7 +78,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             reader = threading.Thread(target=read, daemon=True)
             reader.start()
             try:
-                known.wait(180)
+                known.wait(300)
                 assert address, "".join(log)
                 yield address[0]
             finally:
