@@ -261,3 +261,6 @@ def test_an_event() -> None:
         empty = package.ServerSentEvent()
         assert (empty.event, empty.data, empty.id, empty.retry) == ("message", "", "", None)
     assert ours.ServerSentEvent is rapidsse.ServerSentEvent
+    assert httpx_sse.ServerSentEvent(None).event == "message"
+    with pytest.raises(TypeError):
+        ours.ServerSentEvent(None)  # type: ignore[arg-type]

@@ -134,6 +134,22 @@ def test_a_block_without_data_is_no_event(way: str, block: bytes) -> None:
     assert [event.data for event in events] == ["1"]
 
 
+# The table in docs/migrating/sdk-decoder.md; what fails is in test_sdk_clients.py.
+
+
+@pytest.mark.parametrize(
+    ("stream", "own", "ours"),
+    [
+        (b"retry: -1\ndata: 1\n\n", (None, "1", None, -1), (None, "1", None, None)),
+        (b"id\ndata: 1\n\n", (None, "1", "", None), (None, "1", None, None)),
+    ],
+)
+def test_where_the_fields_differ(stream: bytes, own: Any, ours: Any) -> None:
+    for decoder in OWN.values():
+        assert list(map(fields, sync_events(decoder(), [stream]))) == [own]
+    assert list(map(fields, sync_events(SSEDecoder(), [stream]))) == [ours]
+
+
 @pytest.mark.parametrize(
     "chunks",
     [

@@ -123,8 +123,8 @@ class SDKEvent:
 
 
 def _says_message(block: bytes) -> bool:
-    """Whether a block whose type came out as "message" says so itself."""
+    """Whether a block whose type came out as "message" says so itself: else its type is empty."""
     if b"event" not in block:
         return False
     types = [line for line in block.splitlines() if line == b"event" or line[:6] == b"event:"]
-    return bool(types) and types[-1][6:].removeprefix(b" ") == b"message"
+    return bool(types) and types[-1].endswith(b"message")
