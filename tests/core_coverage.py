@@ -33,7 +33,10 @@ def tests(profiles: Path) -> list[str]:
     command = ["cargo", "test", "-q", "--no-default-features", "--lib", "--tests"]
     built = subprocess.run(
         [*command, "--no-run", "--message-format=json"],
-        **{"cwd": ROOT, "env": environment, "check": True, "stdout": subprocess.PIPE},
+        cwd=ROOT,
+        env=environment,
+        check=True,
+        stdout=subprocess.PIPE,
     )
     messages = [json.loads(line) for line in built.stdout.splitlines()]
     # What ran while it was built has left profiles too.

@@ -86,11 +86,15 @@ def drive(work: Coroutine[Any, Any, None], stop: int, thrown: BaseException) -> 
     except StopIteration:
         return False
     with pytest.raises(type(thrown)) as caught:
-        work.throw(thrown)
-        while True:  # it waits once more, to close the source
-            work.send(None)
+        throw(work, thrown)
     assert caught.value is thrown
     return True
+
+
+def throw(work: Coroutine[Any, Any, None], thrown: BaseException) -> None:
+    work.throw(thrown)
+    while True:  # it waits once more, to close the source
+        work.send(None)
 
 
 THROWN = [asyncio.CancelledError("stop"), ConnectionError("gone"), KeyboardInterrupt("now")]
