@@ -177,6 +177,11 @@ fn one_event_per_step_where_the_sink_says_stop() {
 }
 
 #[test]
+fn the_default_limit_is_64_mib() {
+    assert_eq!(Options::default().max_buffer_size, Some(67_108_864));
+}
+
+#[test]
 fn feeding_goes_on_whatever_the_sink_says() {
     let mut sink = OneByOne::default();
     let mut parser = Parser::default();
