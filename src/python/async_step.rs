@@ -429,9 +429,10 @@ unsafe fn thrown(
     let (Some(iterator), Some(awaited)) = (unsafe { take(py, object) }) else {
         return Err(error());
     };
-    let failed = match awaited.getattr_opt(intern!(py, "throw"))? {
-        None => error(),
-        Some(throw) => match throw.call1(exception) {
+    let failed = match awaited.getattr_opt(intern!(py, "throw")) {
+        Err(error) => error,
+        Ok(None) => error(),
+        Ok(Some(throw)) => match throw.call1(exception) {
             Ok(value) => {
                 // SAFETY: a step, whose slots were taken.
                 unsafe { wait(object, iterator, awaited) };
