@@ -719,7 +719,7 @@ class Waiting:
             chunk = yield "asked again"
         if chunk is None:
             raise StopAsyncIteration
-        return chunk  # noqa: B901
+        return chunk
 
 
 def result(step: Any, value: Any = None) -> Any:
