@@ -106,7 +106,7 @@ def test_json_goes_as_deep_as_the_interpreter_lets_its_own_parser(backend: Any) 
 
     before, depth = sys.getrecursionlimit(), 0
     frame = sys._getframe()
-    while frame := frame.f_back:  # type: ignore[assignment]
+    while frame := frame.f_back:
         depth += 1
     sys.setrecursionlimit(depth + 120)
     try:
