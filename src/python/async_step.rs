@@ -8,9 +8,7 @@ use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use pyo3::exceptions::{
-    PyBaseException, PyRuntimeError, PyStopAsyncIteration, PyStopIteration, PyTypeError,
-};
+use pyo3::exceptions::{PyBaseException, PyStopAsyncIteration, PyStopIteration};
 use pyo3::prelude::*;
 use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::{PyBytes, PyTuple};
@@ -232,8 +230,9 @@ unsafe fn advance(
 #[inline(always)]
 fn ask<'py>(source: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     let py = source.py();
-    let refuse = |message: &'static str| {
-        PyTypeError::new_err(message).restore(py);
+    let refuse = |message: &CStr| {
+        // SAFETY: attached.
+        unsafe { ffi::PyErr_SetString(ffi::PyExc_TypeError, message.as_ptr()) };
         None
     };
     // SAFETY: attached; slots are looked up on the types of live objects; results are new
@@ -241,7 +240,7 @@ fn ask<'py>(source: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     unsafe {
         let slots = (*ffi::Py_TYPE(source.as_ptr())).tp_as_async.as_ref();
         let Some(next) = slots.and_then(|slots| slots.am_anext) else {
-            return refuse("the source is no async iterator");
+            return refuse(c"the source is no async iterator");
         };
         let awaitable = Bound::from_owned_ptr_or_opt(py, next(source.as_ptr()))?;
         let object = awaitable.as_ptr();
@@ -250,7 +249,7 @@ fn ask<'py>(source: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
         }
         let slots = (*ffi::Py_TYPE(object)).tp_as_async.as_ref();
         let Some(slot) = slots.and_then(|slots| slots.am_await) else {
-            return refuse("__anext__() gave no awaitable");
+            return refuse(c"__anext__() gave no awaitable");
         };
         Bound::from_owned_ptr_or_opt(py, slot(object))
     }
@@ -320,11 +319,6 @@ fn exhausted(iterator: &Bound<'_, AsyncEventIterator>) -> PyResult<Py<PyAny>> {
     }
 }
 
-#[cold]
-fn reuse() -> PyErr {
-    PyRuntimeError::new_err("cannot reuse already awaited coroutine")
-}
-
 /// Begins a step, or goes on with it.
 ///
 /// # Safety
@@ -338,7 +332,8 @@ unsafe fn sent(object: *mut ffi::PyObject, value: *mut ffi::PyObject) -> Sent {
         match take(py, object) {
             (Some(iterator), waiting) => advance(object, iterator, waiting, value),
             _ => {
-                reuse().restore(py);
+                let message = c"cannot reuse already awaited coroutine";
+                ffi::PyErr_SetString(ffi::PyExc_RuntimeError, message.as_ptr());
                 ERROR
             }
         }
