@@ -495,12 +495,13 @@ def test_json_of_strings_of_every_length(backend: Any) -> None:
                 test_json_is_json_loads_in_result_and_error(backend, f'{{"{text}": "{text}"}}')
 
 
-def test_json_tells_strings_apart_that_are_alike(backend: Any) -> None:
+def test_json_tells_keys_apart_that_are_alike(backend: Any) -> None:
     for length in (2, 3, 4, 5, 8, 15, 16, 17, 30, 64, 65):
         for middle in ("a", "b", "a", "é", "b"):
             text = ("x" * length + middle + "x" * length)[-length:]
             alike = ["x" * (length // 2) + middle + "x" * (length - length // 2 - 1), text]
-            assert backend.ServerSentEvent(data=json.dumps(alike)).json() == alike
+            keys = {one: one for one in alike}
+            assert backend.ServerSentEvent(data=json.dumps(keys)).json() == keys
 
 
 def test_json_gives_a_new_object_each_time(backend: Any) -> None:

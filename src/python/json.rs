@@ -62,7 +62,7 @@ impl<'py> Reader<'_, 'py> {
     fn value(&mut self) -> Made<'py> {
         let py = self.py;
         match self.next()? {
-            b'"' => self.string(),
+            b'"' => self.string(string),
             b'{' => self.nested(Self::object),
             b'[' => self.nested(Self::array),
             b'n' => self.literal(b"null", || py.None().into_bound(py)),
@@ -79,26 +79,26 @@ impl<'py> Reader<'_, 'py> {
         found.then(value)
     }
 
-    /// A string, from its opening quote.
+    /// A string, from its opening quote; `made` makes it.
     #[inline(always)]
-    fn string(&mut self) -> Made<'py> {
+    fn string(&mut self, made: fn(Python<'py>, &[u8]) -> Made<'py>) -> Made<'py> {
         let rest = &self.text[self.at..];
         let plain = &rest[1..];
         let length = plain_length(plain);
         match plain.get(length)? {
             b'"' => {
                 self.at += length + 2;
-                string(self.py, &plain[..length])
+                made(self.py, &plain[..length])
             }
-            b'\\' => self.escaped(),
+            b'\\' => self.escaped(made),
             _ => None,
         }
     }
 
     #[inline(never)]
-    fn escaped(&mut self) -> Made<'py> {
+    fn escaped(&mut self, made: fn(Python<'py>, &[u8]) -> Made<'py>) -> Made<'py> {
         let mut reader = Jiter::new(&self.text[self.at..]);
-        let made = string(self.py, reader.known_str().ok()?.as_bytes());
+        let made = made(self.py, reader.known_str().ok()?.as_bytes());
         self.at += reader.current_index();
         made
     }
@@ -159,7 +159,7 @@ impl<'py> Reader<'_, 'py> {
             if self.next()? != b'"' {
                 return None;
             }
-            let key = self.string()?;
+            let key = self.string(key)?;
             self.expect(b':')?;
             let value = self.value()?;
             // SAFETY: attached; live objects; the key is exactly str.
@@ -282,13 +282,18 @@ fn refused<'py>() -> Made<'py> {
     None
 }
 
-/// Strings of this length, in bytes, are remembered: keys and many values of a stream's payloads
-/// come again and again.
+#[inline(always)]
+fn string<'py>(py: Python<'py>, bytes: &[u8]) -> Made<'py> {
+    // SAFETY: attached; a new reference, or null with an exception set.
+    unsafe { owned(py, str_from_utf8(bytes)) }
+}
+
+/// Keys of this length, in bytes, are remembered: a stream's payloads have the same ones.
 const REMEMBERED: std::ops::RangeInclusive<usize> = 2..=64;
 
-/// The last ASCII strings seen, each an owned reference, by what `place` says. Only under a GIL,
+/// The last ASCII keys seen, each an owned reference, by what `place` says. Only under a GIL,
 /// which makes a load and a store one action.
-static STRINGS: [AtomicPtr<ffi::PyObject>; 1 << PLACES] =
+static KEYS: [AtomicPtr<ffi::PyObject>; 1 << PLACES] =
     [const { AtomicPtr::new(ptr::null_mut()) }; 1 << PLACES];
 const PLACES: u32 = 10;
 
@@ -316,14 +321,14 @@ fn place(text: &[u8]) -> usize {
 }
 
 #[inline(always)]
-fn string<'py>(py: Python<'py>, bytes: &[u8]) -> Made<'py> {
+fn key<'py>(py: Python<'py>, bytes: &[u8]) -> Made<'py> {
+    if !PLAIN_HEAD || !REMEMBERED.contains(&bytes.len()) {
+        return string(py, bytes);
+    }
     // SAFETY: attached. What is remembered is compact ASCII and alive; the references are counted;
     // dropping a str runs no code of others.
     unsafe {
-        if !PLAIN_HEAD || !REMEMBERED.contains(&bytes.len()) {
-            return owned(py, str_from_utf8(bytes));
-        }
-        let place = &STRINGS[place(bytes)];
+        let place = &KEYS[place(bytes)];
         let known = place.load(Ordering::Relaxed);
         if !known.is_null() {
             let length = ffi::PyUnicode_GET_LENGTH(known).cast_unsigned();
@@ -332,12 +337,12 @@ fn string<'py>(py: Python<'py>, bytes: &[u8]) -> Made<'py> {
                 return Some(Bound::from_borrowed_ptr(py, known));
             }
         }
-        let string = owned(py, str_from_utf8(bytes))?;
-        if ffi::PyUnicode_IS_ASCII(string.as_ptr()) != 0 {
-            place.store(string.clone().into_ptr(), Ordering::Relaxed);
+        let key = string(py, bytes)?;
+        if ffi::PyUnicode_IS_ASCII(key.as_ptr()) != 0 {
+            place.store(key.clone().into_ptr(), Ordering::Relaxed);
             ffi::Py_XDECREF(known);
         }
-        Some(string)
+        Some(key)
     }
 }
 
@@ -360,8 +365,10 @@ pub fn loads<'py>(data: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
     } else {
         // Not `to_str`, which would keep a second copy of the text in the object.
         // SAFETY: attached; a live str; a new reference to bytes, or null with an exception set.
-        let encoded = unsafe { owned(py, ffi::PyUnicode_AsUTF8String(object)) };
-        encoded.and_then(|bytes| unsafe { parse(py, bytes.cast_unchecked::<PyBytes>().as_bytes()) })
+        unsafe {
+            owned(py, ffi::PyUnicode_AsUTF8String(object))
+                .and_then(|bytes| parse(py, bytes.cast_unchecked::<PyBytes>().as_bytes()))
+        }
     };
     match parsed {
         Some(value) => Ok(value),
