@@ -7,7 +7,7 @@ import json
 import pickle
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -94,6 +94,28 @@ def test_an_async_iterator_is_not_awaitable(backend: Any) -> None:
     assert not inspect.isawaitable(events)
     assert not asyncio.iscoroutine(events)
     assert not hasattr(events, "send")
+
+
+def test_json_goes_as_deep_as_the_interpreter_lets_its_own_parser(backend: Any) -> None:
+    def outcome(call: Callable[[], Any]) -> str:
+        try:
+            call()
+        except RecursionError:
+            return "too deep"
+        return "made"
+
+    before, depth = sys.getrecursionlimit(), 0
+    frame = sys._getframe()
+    while frame := frame.f_back:
+        depth += 1
+    sys.setrecursionlimit(depth + 120)
+    try:
+        for nested in (20, 180, 500):
+            text = "[" * nested + "]" * nested
+            event = backend.ServerSentEvent(data=text)
+            assert outcome(event.json) == outcome(lambda text=text: json.loads(text))
+    finally:
+        sys.setrecursionlimit(before)
 
 
 @pytest.mark.skipif(not hasattr(sys, "set_int_max_str_digits"), reason="an older interpreter")
