@@ -314,7 +314,7 @@ class Parser:
         ):
             # One line and a blank one, as tokens and heartbeats come?
             line = chunk[:-2] if chunk[-2:] == b"\n\n" else chunk.removesuffix(b"\r\n\r\n")
-            if 10 not in line and 13 not in line and line:
+            if 0 < len(line) < len(chunk) and 10 not in line and 13 not in line:
                 if line.startswith(b"data: "):
                     data = line[6:].decode("utf-8", "replace")
                     return iter((make_event("message", data, self._last_event_id, None, None),))
