@@ -110,6 +110,7 @@ class Parser:
         "_type_text",
         "_waiting",
         "_waiting_limit",
+        "_waiting_room",
         "_watch",
         "_window",
     )
@@ -156,6 +157,7 @@ class Parser:
         self._closed = self._overflow = self._raised = self._truncated = False
         self._bom: bytes | None = b""  # what came of a BOM; None once that is settled
         self._careful = True  # chunks are not simply taken in
+        self._waiting_room = 0  # so much may wait just now
         self._swallows = False  # the last chunk ended with CR
         self._after_cr = False  # the same, for a close look
         self._room: float = 0  # so many bytes of a long block cannot exceed the limit
@@ -279,7 +281,7 @@ class Parser:
     def _shut(self) -> None:
         """Takes nothing more in."""
         self._closed = self._careful = True
-        self._room = 0
+        self._room = self._waiting_room = 0
 
     def reset(self, last_event_id: str = "") -> None:
         """Begins a new stream with the same options.
@@ -311,16 +313,16 @@ class Parser:
         line, block = self._line, self._block
         keeps = None if self._filter is None else self._filter.keeps
         for chunk in chunks:
-            if (
-                line.collects
-                and type(chunk) is bytes
-                and len(chunk) < self._room
-                and 10 not in chunk
-                and 13 not in chunk
-            ):  # more of a long value
-                line.value += chunk
-                self._room -= len(chunk)
-                continue
+            if type(chunk) is bytes and 10 not in chunk and 13 not in chunk:
+                # More of a long value, or of what waits?
+                if line.collects:
+                    if len(chunk) < self._room:
+                        line.value += chunk
+                        self._room -= len(chunk)
+                        continue
+                elif len(self._waiting) + len(chunk) <= self._waiting_room and not self._swallows:
+                    self._waiting += chunk
+                    continue
             if self._careful or type(chunk) is not bytes or len(chunk) > self._window:
                 if self._closed:
                     return
@@ -346,12 +348,14 @@ class Parser:
                 chunk = self._line_feeds(chunk)
             if self._inside:
                 chunk = yield from self._go_on(chunk)
+                if not chunk:
+                    continue
             end = 1
             if 10 in chunk:
                 window = waiting + chunk
                 end = window.rfind(b"\n\n", len(waiting) - 1) + 2
             if end == 1:
-                if len(waiting) + len(chunk) <= self._waiting_limit:
+                if len(waiting) + len(chunk) <= self._waiting_room:
                     self._waiting = waiting + chunk
                 elif chunk:
                     self._settle()
@@ -414,7 +418,7 @@ class Parser:
     def _between(self, lines: str) -> Generator[Any, None, str | None]:
         """Takes in lines between two `data` lines. Returns the type of the event that the next one
         is of, or None if more has been said of it, which is in the block then."""
-        block = self._block
+        block, said = self._block, self._said
         simple = lines[0] == "\n"
         for line in lines.split("\n"):
             if not line:
@@ -423,9 +427,17 @@ class Parser:
                     if item is not None:
                         yield item
             elif line[0] != ":":
-                field, value = self._said.get(line) or self._split(line)
+                known = said.get(line)
+                if known is None:
+                    known = field, _ = split(line.encode())
+                    if (field is EVENT or field is RETRY) and len(line) <= SHORT:
+                        if len(said) == FEW:
+                            said.clear()
+                        said[line] = known
+                field, value = known
                 block.take(field, value)
-                simple = simple and field is EVENT
+                if field is not EVENT:
+                    simple = False
         if not simple:
             return None if block.begun else "message"
         event = self._event_type(block)
@@ -437,15 +449,6 @@ class Parser:
             start = lines[1:] if lines.endswith("\n\n") else f"{lines[1:]}\n"
             self._first[start.encode()] = event
         return event
-
-    def _split(self, line: str) -> tuple[Field, bytes]:
-        """`split`, which remembers what servers say again and again."""
-        field, value = split(line.encode())
-        if (field is EVENT or field is RETRY) and len(line) <= SHORT:
-            if len(self._said) == FEW:
-                self._said.clear()
-            self._said[line] = field, value
-        return field, value
 
     def _remember_nothing(self) -> None:
         self._following.clear()
@@ -477,6 +480,7 @@ class Parser:
             return b""
         self._bom = None
         self._careful = self._close_look
+        self._waiting_room = 0 if self._close_look else self._waiting_limit
         if chunk.startswith(BOM):
             self._offset = self._line_offset = len(BOM)
             return chunk[len(BOM) :]
@@ -503,7 +507,12 @@ class Parser:
         if self._swallows and chunk[0] == 10:
             chunk = chunk[1:]
         self._swallows = chunk.endswith(b"\r")
-        return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if 13 not in chunk:
+            return chunk
+        lines = chunk.splitlines()
+        if chunk[-1] == 10 or chunk[-1] == 13:
+            lines.append(b"")
+        return b"\n".join(lines)
 
     # A long block
 
@@ -519,7 +528,7 @@ class Parser:
         """What waits has become long: from now on it is taken in line by line."""
         replay(self._waiting, self._line, self._block)
         self._waiting = b"\n"
-        self._inside = self._line.begun or self._block.begun
+        self._waiting_room = 0
         self._room = 0
 
     def _go_on(self, chunk: bytes) -> Generator[Any, None, bytes]:
@@ -530,13 +539,14 @@ class Parser:
             self._room = self._limit - self._count() - len(chunk)
             if self._room < 0:
                 yield from self._closely(chunk)
-                self._inside = line.begun or block.begun
+                self._look_inside()
                 return b""
-        if line.begun:
+        if line.begun or 10 not in chunk:
             piece, ended, chunk = chunk.partition(b"\n")
             if piece:
                 line.push(piece)
             if not ended:
+                self._inside = True
                 return b""
             block.take(*line.end())
         lines, ended, rest = (b"\n" + chunk).partition(b"\n\n")
@@ -545,8 +555,13 @@ class Parser:
             item = self._end_block()
             if item is not None:
                 yield item
-        self._inside = line.begun or block.begun
+        self._look_inside()
         return rest
+
+    def _look_inside(self) -> None:
+        """Whether the block, after something of it has been taken in, is a long one still."""
+        self._inside = self._line.begun or self._block.begun
+        self._waiting_room = 0 if self._inside else self._waiting_limit
 
     def _closely(self, window: bytes) -> Iterator[Any]:
         """The items of a window, with everything told and counted: after each byte in effect, since
@@ -641,12 +656,12 @@ class Parser:
             block.add_data(value.encode())
             received, value = block.data, None
         if block.id is not None:
-            self._last_event_id = text(block.id)
+            self._last_event_id = block.id.decode("utf-8", "replace")
         if block.retry is not None:
             self._retry = block.retry
         made = None
         if value is not None or received is not None:
-            event = self._event_type(block)
+            event = self._type_text if block.event == self._type else self._event_type(block)
             if self._filter is None or self._filter.keeps(event, received or b""):
                 data = text(received or b"") if value is None else value
                 raw = None if self._raw is None else bytes(self._raw)
