@@ -24,8 +24,8 @@ class Block:
     )
 
     def __init__(self) -> None:
-        self._last_retry: bytes | bytearray = b""  # a short value, and what it says
-        self._last_milliseconds: int | None = None
+        self._last_retry: bytes | bytearray | None = None  # a short value, and what it says
+        self._last_milliseconds = 0
         self.clear()
 
     def clear(self) -> None:

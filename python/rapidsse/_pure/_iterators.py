@@ -113,6 +113,11 @@ class _Steps:
         return close
 
 
+def _is_of(error: BaseException) -> bool:
+    """Whether the frame that caught an exception has also raised it."""
+    return error.__traceback__ is not None and error.__traceback__.tb_next is None
+
+
 def _busy() -> RuntimeError:
     return RuntimeError("the iterator is already waiting for its source")
 
@@ -141,12 +146,13 @@ class EventIterator(_Steps):
         except Refused as refused:
             self._refuse(refused)
         except Exception as error:
-            if isinstance(error, ValueError) and error.__traceback__.tb_next is None:
-                raise _busy() from None  # of the generator itself: it is already executing
+            if isinstance(error, ValueError) and _is_of(error):
+                raise _busy() from None  # the generator is already executing
             self._fail()
             raise
         except BaseException:  # an interrupt, which ends nothing
-            self._items = self._parser._run(self._chunks)
+            if not self._ended:
+                self._items = self._parser._run(self._chunks)
             raise
         try:
             del self._turn

@@ -140,10 +140,9 @@ class Parser:
         self._window = min(WINDOW, most - self._waiting_limit)
         # Lines between two `data` lines that end a block and say at most the event type of the next
         # one: that type. And the same lines at the start of a chunk.
-        self._following: dict[str, str] = {}
-        self._first: dict[bytes, str] = {}
-        self._remember_nothing()
-        self._said: dict[str, tuple[Field, bytes]] = {}  # lines that were split
+        self._following = {"": "message", "\n": "message"}
+        self._first = {b"": "message"}
+        self._said: dict[bytes, tuple[Field, bytes]] = {}  # lines that were split
         # Deleted by the thread that feeds: of two that do so at once, one fails.
         self._turn = True
         self._begin(last_event_id)
@@ -152,7 +151,7 @@ class Parser:
         self._last_event_id = last_event_id
         self._retry: int | None = None  # as of the last blank line
         self._block.retry = None
-        self._waiting = b"\n"
+        self._waiting: bytes | bytearray = b"\n"  # lines of the block, and the LF before them
         self._skipped = 0
         self._closed = self._overflow = self._raised = self._truncated = False
         self._bom: bytes | None = b""  # what came of a BOM; None once that is settled
@@ -171,7 +170,7 @@ class Parser:
     def _forget(self) -> None:
         """Drops everything retained."""
         self._retry = self.retry
-        self._waiting = b"\n"  # the lines of the block, from the LF of the line before it
+        self._waiting = b"\n"
         self._inside = False  # the block is in `_line` and `_block` instead
         self._line.clear()
         self._block.clear()
@@ -326,24 +325,34 @@ class Parser:
             if self._careful or type(chunk) is not bytes or len(chunk) > self._window:
                 if self._closed:
                     return
-                for window in self._windows(chunk):
-                    yield from (self._closely if self._close_look else self._one)(window)
+                for piece in self._windows(chunk):
+                    yield from self._closely(piece) if self._close_look else self._run((piece,))
                 continue
             waiting = self._waiting
-            if len(waiting) == 1 and keeps is None and not (self._inside or self._swallows):
-                # A chunk that is one event, as tokens come, or one comment, as heartbeats do?
+            if (
+                chunk[-1:] == b"\n"
+                and len(waiting) == 1
+                and keeps is None
+                and not (self._inside or self._swallows)
+            ):  # a chunk that is one event, as tokens come, or one comment, as heartbeats do?
                 start, found, rest = chunk.partition(b"data: ")
                 event = first.get(start)
-                if event is not None:
-                    received, _, rest = rest.partition(b"\n")
-                    if rest == b"\r\n" and received.endswith(b"\r"):
-                        received, rest = received[:-1], b"\n"
-                    if rest == b"\n" and 13 not in received:
-                        data = received.decode("utf-8", "replace")
-                        yield make_event(event, data, self._last_event_id, None, None)
+                received, _, rest = rest.partition(b"\n")
+                if rest == b"\r\n" and received.endswith(b"\r"):
+                    received, rest = received[:-1], b"\n"
+                if rest == b"\n" and 13 not in received:
+                    value = received.decode("utf-8", "replace")
+                    if event is not None:
+                        yield make_event(event, value, self._last_event_id, None, None)
                         continue
-                    if not found and chunk.endswith(b"\n\n"):
+                    before = start.split(b"\n")
+                    if not before.pop() and b"" not in before and 13 not in start:
+                        if self._take(before) and len(start) <= SHORT:
+                            remember(first, start, self._event_type(block))
+                        yield self._end_block(value)
                         continue
+                elif event is not None and not found and chunk.endswith(b"\n\n"):
+                    continue
             if self._swallows or 13 in chunk:
                 chunk = self._line_feeds(chunk)
             if self._inside:
@@ -352,24 +361,27 @@ class Parser:
                     continue
             end = 1
             if 10 in chunk:
-                window = waiting + chunk
+                window: bytes | bytearray = waiting + chunk
                 end = window.rfind(b"\n\n", len(waiting) - 1) + 2
             if end == 1:
                 if len(waiting) + len(chunk) <= self._waiting_room:
-                    self._waiting = waiting + chunk
+                    if len(waiting) > SHORT:  # grows in place then
+                        waiting = bytearray(waiting)
+                    waiting += chunk
+                    self._waiting = waiting
                 elif chunk:
                     self._settle()
                     yield from self._go_on(chunk)
                 continue
             left = b"\n"
             if end < len(window):
-                window, left = window[:end], window[end - 1 :]
+                window, left = window[:end], bytes(window[end - 1 :])
             self._waiting = b"\n"
             try:
                 lines = window.decode()
             except UnicodeDecodeError:
                 if keeps is not None:
-                    yield from self._closely(window[1:])
+                    yield from self._closely(bytes(window[1:]))
                     self._waiting = left
                     continue
                 lines = text(window)
@@ -412,49 +424,50 @@ class Parser:
                     event = yield from self._between(between)
             self._waiting = left
 
-    def _one(self, window: bytes) -> Iterator[Any]:
-        return self._run((window,))
-
     def _between(self, lines: str) -> Generator[Any, None, str | None]:
         """Takes in lines between two `data` lines. Returns the type of the event that the next one
         is of, or None if more has been said of it, which is in the block then."""
-        block, said = self._block, self._said
+        block = self._block
         simple = lines[0] == "\n"
-        for line in lines.split("\n"):
-            if not line:
-                if block.begun:
-                    item = self._end_block()
-                    if item is not None:
-                        yield item
-            elif line[0] != ":":
-                known = said.get(line)
-                if known is None:
-                    known = field, _ = split(line.encode())
-                    if (field is EVENT or field is RETRY) and len(line) <= SHORT:
-                        if len(said) == FEW:
-                            said.clear()
-                        said[line] = known
-                field, value = known
-                block.take(field, value)
-                if field is not EVENT:
-                    simple = False
+        whole: list[bytes] = []
+        for line in lines.encode().split(b"\n"):
+            if line:
+                whole.append(line)
+                continue
+            if whole:
+                simple = self._take(whole) and simple
+                whole = []
+            if block.begun:
+                item = self._end_block()
+                if item is not None:
+                    yield item
+        simple = self._take(whole) and simple
         if not simple:
             return None if block.begun else "message"
         event = self._event_type(block)
         block.clear()
         if len(lines) <= SHORT:
-            if len(self._following) == FEW:
-                self._remember_nothing()
-            self._following[lines] = event
+            remember(self._following, lines, event)
             start = lines[1:] if lines.endswith("\n\n") else f"{lines[1:]}\n"
-            self._first[start.encode()] = event
+            remember(self._first, start.encode(), event)
         return event
 
-    def _remember_nothing(self) -> None:
-        self._following.clear()
-        self._following.update({"": "message", "\n": "message"})
-        self._first.clear()
-        self._first[b""] = "message"
+    def _take(self, lines: list[bytes]) -> bool:
+        """Takes in lines of the block. Returns whether they say at most an event type."""
+        block, said = self._block, self._said
+        simple = True
+        for line in lines:
+            if line[0] != 58:
+                known = said.get(line)
+                if known is None:
+                    known = field, _ = split(line)
+                    if (field is EVENT or field is RETRY) and len(line) <= SHORT:
+                        remember(said, line, known)
+                field, value = known
+                block.take(field, value)
+                if field is not EVENT:
+                    simple = False
+        return simple
 
     def _windows(self, chunk: Any) -> Iterator[bytes]:
         """A chunk in pieces of the right size, less the BOM."""
@@ -699,14 +712,22 @@ def _busy() -> RuntimeError:
     return RuntimeError("the parser is at work in another thread")
 
 
+def remember(known: dict[Any, Any], key: Any, value: Any) -> None:
+    """Remembers something. Of what has become too much, two are kept, which were there first."""
+    if len(known) == FEW:
+        for old in [*known][2:]:
+            del known[old]
+    known[key] = value
+
+
 def text(value: bytes | bytearray) -> str:
     """What received bytes say."""
     return value.decode("utf-8", "replace")
 
 
-def replay(lines: bytes, line: Line, block: Block) -> None:
+def replay(lines: bytes | bytearray, line: Line, block: Block) -> None:
     """Takes in lines of a block, of which the last has not ended; they begin with LF."""
-    *whole, cut = lines[1:].split(b"\n")
+    *whole, cut = bytes(lines[1:]).split(b"\n")
     for one in whole:
         block.take(*split(one))
     if cut:
