@@ -46,6 +46,8 @@ WINDOW = 64 * 1024
 
 # The most that waits for the end of its block as it is.
 WAITING = 8 * 1024
+# What waits grows in place if it is longer than this.
+GROWS = 1024
 # What is short enough to be remembered, and of how much: servers repeat themselves.
 SHORT = 256
 FEW = 32
@@ -359,13 +361,11 @@ class Parser:
                 chunk = yield from self._go_on(chunk)
                 if not chunk:
                     continue
-            end = 1
-            if 10 in chunk:
-                window: bytes | bytearray = waiting + chunk
-                end = window.rfind(b"\n\n", len(waiting) - 1) + 2
-            if end == 1:
+            end = chunk.rfind(b"\n\n") + 2 if 10 in chunk else 1
+            if end == 1 and not (chunk[:1] == b"\n" and waiting[-1] == 10):
+                # The block goes on.
                 if len(waiting) + len(chunk) <= self._waiting_room:
-                    if len(waiting) > SHORT:  # grows in place then
+                    if len(waiting) > GROWS and type(waiting) is bytes:
                         waiting = bytearray(waiting)
                     waiting += chunk
                     self._waiting = waiting
@@ -374,8 +374,9 @@ class Parser:
                     yield from self._go_on(chunk)
                 continue
             left = b"\n"
-            if end < len(window):
-                window, left = window[:end], bytes(window[end - 1 :])
+            if end < len(chunk):
+                chunk, left = chunk[:end], chunk[end - 1 :]
+            window = waiting + chunk
             self._waiting = b"\n"
             try:
                 lines = window.decode()
@@ -522,6 +523,8 @@ class Parser:
         self._swallows = chunk.endswith(b"\r")
         if 13 not in chunk:
             return chunk
+        if len(chunk) <= SHORT:  # faster there, but slower for a long one
+            return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         lines = chunk.splitlines()
         if chunk[-1] == 10 or chunk[-1] == 13:
             lines.append(b"")
