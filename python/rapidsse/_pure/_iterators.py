@@ -213,7 +213,9 @@ class AsyncEventIterator(_Steps):
                     self._fail()
                     raise
                 else:
-                    if not self._ended:  # not closed while the source made the chunk
+                    if self._ended:  # closed while the source made the chunk
+                        continue
+                    if type(chunk) is not bytes or not self._parser._goes_on(chunk):
                         self._items = self._parser._run((chunk,))
         except Overflow:
             self._overflow()

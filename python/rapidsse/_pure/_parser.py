@@ -241,7 +241,8 @@ class Parser:
         try:
             if self._closed:
                 self._refuse()
-            items += self._run((chunk,))
+            if not self._goes_on(chunk):
+                items += self._run((chunk,))
         except Overflow:
             if not items:
                 self._refuse()
@@ -315,7 +316,7 @@ class Parser:
         keeps = None if self._filter is None else self._filter.keeps
         for chunk in chunks:
             if type(chunk) is bytes and 10 not in chunk and 13 not in chunk:
-                # More of a long value, or of what waits?
+                # As in `_goes_on`; a call for each of many small chunks would show.
                 if line.collects:
                     if len(chunk) < self._room:
                         line.value += chunk
@@ -424,6 +425,20 @@ class Parser:
                 if event is None:
                     event = yield from self._between(between)
             self._waiting = left
+
+    def _goes_on(self, chunk: bytes) -> bool:
+        """Takes in a chunk that is but more of a long value, or of what waits, if it is."""
+        if 10 in chunk or 13 in chunk:
+            return False
+        if self._line.collects:
+            if len(chunk) < self._room:
+                self._line.value += chunk
+                self._room -= len(chunk)
+                return True
+        elif len(self._waiting) + len(chunk) <= self._waiting_room and not self._swallows:
+            self._waiting += chunk
+            return True
+        return False
 
     def _between(self, lines: str) -> Generator[Any, None, str | None]:
         """Takes in lines between two `data` lines. Returns the type of the event that the next one
