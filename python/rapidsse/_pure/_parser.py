@@ -387,6 +387,20 @@ class Parser:
                     self._waiting = left
                     continue
                 lines = text(window)
+            if len(lines) > GROWS and keeps is None and lines.startswith("\ndata: "):
+                # Blocks of one `data` line each? Then there are no more line ends than these.
+                values = lines[7:-2].split("\n\ndata: ")
+                if lines.count("\n") == 2 * len(values) + 1:
+                    for value in values:
+                        made = EventSlots()
+                        made.event = "message"
+                        made.data = value
+                        made.id = self._last_event_id
+                        made.retry = made.raw = None
+                        made.__class__ = ServerSentEvent
+                        yield made
+                    self._waiting = left
+                    continue
             values = lines.split("\ndata: ")
             between = values.pop(0)
             event = following.get(between)
@@ -412,13 +426,7 @@ class Parser:
                     if item is not None:
                         yield item
                 elif keeps is None or keeps(event, value.encode()):
-                    made = EventSlots()
-                    made.event = event
-                    made.data = value
-                    made.id = self._last_event_id
-                    made.retry = made.raw = None
-                    made.__class__ = ServerSentEvent
-                    yield made
+                    yield make_event(event, value, self._last_event_id, None, None)
                 else:
                     self._skipped += 1
                 event = next_event
