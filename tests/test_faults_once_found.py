@@ -185,3 +185,13 @@ def test_a_closed_standard_input_is_one_clear_line() -> None:
     done = subprocess.run(["sh", "-c", command], capture_output=True, check=False)
     assert done.returncode == 2
     assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("ending", [b"\r\n\r\n", b"\n\n"])
+def test_a_value_that_begins_after_the_swallowed_lf_is_not_complete(
+    backend: Any, ending: bytes
+) -> None:
+    parser = backend.Parser()
+    assert [event.data for event in parser.feed(b"data: a\r\n\r")] == ["a"]
+    assert parser.feed(b"\ndata: b") == []
+    assert [event.data for event in parser.feed(b"c" + ending)] == ["bc"]

@@ -876,3 +876,24 @@ def test_a_step_does_not_wait_for_more_than_it_needs(backend: Any) -> None:
         assert time.monotonic() - started < 5
 
     run(main())
+
+
+def test_a_source_that_asks_for_an_item_itself_is_told_that_the_iterator_is_busy(
+    backend: Any,
+) -> None:
+    class Source:
+        events: Any = None
+
+        def __iter__(self) -> Any:
+            return self
+
+        def __next__(self) -> bytes:
+            with pytest.raises(RuntimeError, match="waiting"):
+                next(self.events)
+            raise ValueError("of the source")
+
+    source = Source()
+    source.events = backend.iter_events(source)
+    with pytest.raises(ValueError, match="of the source"):
+        next(source.events)
+    assert list(source.events) == []
