@@ -11,6 +11,7 @@ from rapidsse._errors import (
     SSEError,
     StreamInterrupted,
 )
+from rapidsse._stream import EventStream
 
 BACKEND, _backend_module = _choose()
 
@@ -49,6 +50,7 @@ __all__ = [
     "Comment",
     "Diagnostic",
     "EventIterator",
+    "EventStream",
     "Parser",
     "ParserClosed",
     "ResponseError",
