@@ -17,7 +17,7 @@ import asyncio
 import inspect
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
 from typing import Any
 
 from rapidsse._sources import async_chunks, sync_chunks
@@ -110,14 +110,14 @@ class Body(_State):
         """Reads the rest if it is short and about to come, so that the connection can be used
         again; then closes."""
         if self._hurry is not None and not self.ended:
-            self._read(_REST, self._hurry)
+            self._read_for(_REST, self._hurry)
         self.close()
 
     def beginning(self) -> bytes:
         """What the body of a refused response begins with; closes."""
-        return self._read(_REFUSED, self._hurry or (lambda _: True))
+        return self._read_for(_REFUSED, self._hurry or (lambda _: True))
 
-    def _read(self, seconds: float, hurry: Hurry) -> bytes:
+    def _read_for(self, seconds: float, hurry: Hurry) -> bytes:
         self._quiet = True
         deadline = time.monotonic() + seconds
         read = bytearray()
@@ -139,13 +139,17 @@ class AsyncBody(_State):
     """An async iterator over the chunks of a body, closed when it ends or fails.
 
     Args:
-        chunks: its chunks.
+        source: an async iterator of chunks, or an object with aiohttp's readany().
         close: what closes the response; its result is awaited if it can be.
     """
 
-    def __init__(self, chunks: AsyncIterator[Any], close: Callable[[], Any] | None) -> None:
+    def __init__(self, source: Any, close: Callable[[], Any] | None) -> None:
         super().__init__()
-        self._chunks = chunks
+        self._source = source
+        self._blocks = hasattr(source, "readany")
+        self._read: Callable[[], Awaitable[Any]] = (
+            source.readany if self._blocks else source.__anext__
+        )
         self._close = close
 
     def __aiter__(self) -> AsyncBody:
@@ -153,16 +157,19 @@ class AsyncBody(_State):
 
     async def __anext__(self) -> Any:
         try:
-            return await self._chunks.__anext__()
+            chunk = await self._read()
+            if chunk or not self._blocks:
+                return chunk
         except StopAsyncIteration:
-            await self.aclose()
-            self._end(self._chunks)
-            raise
+            pass
         except BaseException as error:
             self._fail(error)
             if isinstance(error, Exception):
                 await self.aclose()
             raise
+        await self.aclose()
+        self._end(self._source)
+        raise StopAsyncIteration
 
     async def aclose(self) -> None:
         if not self.closed:
@@ -176,14 +183,14 @@ class AsyncBody(_State):
         """Reads the rest if it is short and about to come, so that the connection can be used
         again; then closes."""
         if not self.ended:
-            await self._read(_REST)
+            await self._read_for(_REST)
         await self.aclose()
 
     async def beginning(self) -> bytes:
         """What the body of a refused response begins with; closes."""
-        return await self._read(_REFUSED)
+        return await self._read_for(_REFUSED)
 
-    async def _read(self, seconds: float) -> bytes:
+    async def _read_for(self, seconds: float) -> bytes:
         self._quiet = True
         read = bytearray()
 
@@ -266,7 +273,9 @@ def async_body(response: Any) -> AsyncBody:
         content = response.content
         if content.at_eof() and content.total_bytes:
             return AsyncBody(_used_up_async(), response.close)
-        return AsyncBody(async_chunks(content)[0], response.close)
+        return AsyncBody(content, response.close)
+    if hasattr(response, "readany"):
+        return AsyncBody(response, None)
     return AsyncBody(*async_chunks(response))
 
 

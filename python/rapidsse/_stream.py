@@ -144,6 +144,10 @@ class EventStream(Generic[_Item_co]):
         self._events: Any = None
         self._watching = True
         self._logging = False
+        # The next step is no matter of parsing: the first, a refusal, or what follows completion.
+        self._special = True
+        # What one comparison per event can look for.
+        self._marker: str | None = None
         self._refused: tuple[int, str] | None = None
         self._completed = False
         self._told = False
@@ -240,6 +244,7 @@ class EventStream(Generic[_Item_co]):
         assert self._refused is not None
         status, media_type = self._refused
         self._refused = None
+        self._special = False
         logger.warning(
             "a response was refused: status %d, %d bytes of its body read", status, len(body)
         )
@@ -253,13 +258,13 @@ class EventStream(Generic[_Item_co]):
         return events
 
     def __next__(self) -> _Item_co:
-        if self._events is None:
+        if self._special:
             self.__iter__()
-        if self._completed:
-            self.close()
-            raise StopIteration
-        if self._refused is not None:
-            raise self._refusal(self._body.beginning())
+            if self._completed:
+                self.close()
+                raise StopIteration
+            if self._refused is not None:
+                raise self._refusal(self._body.beginning())
         try:
             item: _Item_co = next(self._events)
         except StopIteration:
@@ -269,8 +274,10 @@ class EventStream(Generic[_Item_co]):
             if self._done is not None and self._body.failed:
                 raise self._interrupted() from error
             raise
+        if self._marker is not None and item.data != self._marker:  # type: ignore[union-attr]
+            return item
         if self._completes(item):
-            self._completed = True
+            self._completed = self._special = True
             if isinstance(self._done, str):
                 self.close()
                 raise StopIteration
@@ -299,13 +306,13 @@ class EventStream(Generic[_Item_co]):
         return events
 
     async def __anext__(self) -> _Item_co:
-        if self._events is None:
+        if self._special:
             self.__aiter__()
-        if self._completed:
-            await self.aclose()
-            raise StopAsyncIteration
-        if self._refused is not None:
-            raise self._refusal(await self._body.beginning())
+            if self._completed:
+                await self.aclose()
+                raise StopAsyncIteration
+            if self._refused is not None:
+                raise self._refusal(await self._body.beginning())
         try:
             item: _Item_co = await self._events.__anext__()
         except StopAsyncIteration:
@@ -315,8 +322,10 @@ class EventStream(Generic[_Item_co]):
             if self._done is not None and self._body.failed:
                 raise self._interrupted() from error
             raise
+        if self._marker is not None and item.data != self._marker:  # type: ignore[union-attr]
+            return item
         if self._completes(item):
-            self._completed = True
+            self._completed = self._special = True
             if isinstance(self._done, str):
                 await self.aclose()
                 raise StopAsyncIteration
