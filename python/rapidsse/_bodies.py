@@ -65,7 +65,7 @@ class Body(_State):
 
     Args:
         chunks: its chunks.
-        close: what closes the response.
+        close: what closes the response, beside its chunks.
         hurry: puts a limit, in seconds, on the reads to come, or takes it away; says whether
             it could.
     """
@@ -100,8 +100,13 @@ class Body(_State):
     def close(self) -> None:
         if not self.closed:
             self.closed = True
-            if self._close is not None:
-                self._close()
+            try:
+                if self._close is not None:
+                    self._close()
+            finally:
+                close = getattr(self._chunks, "close", None)
+                if close is not None:
+                    close()
 
     def __del__(self) -> None:
         self.close()
@@ -109,7 +114,7 @@ class Body(_State):
     def drain(self) -> None:
         """Reads the rest if it is short and about to come, so that the connection can be used
         again; then closes."""
-        if self._hurry is not None and not self.ended:
+        if self._hurry is not None and not self.closed:
             self._read_for(_REST, self._hurry)
         self.close()
 
@@ -140,7 +145,7 @@ class AsyncBody(_State):
 
     Args:
         source: an async iterator of chunks, or an object with aiohttp's readany().
-        close: what closes the response; its result is awaited if it can be.
+        close: what closes the response, beside its source; its result is awaited if it can be.
     """
 
     def __init__(self, source: Any, close: Callable[[], Any] | None) -> None:
@@ -174,15 +179,20 @@ class AsyncBody(_State):
     async def aclose(self) -> None:
         if not self.closed:
             self.closed = True
-            if self._close is not None:
-                closed = self._close()
-                if hasattr(closed, "__await__"):
-                    await closed
+            try:
+                if self._close is not None:
+                    closed = self._close()
+                    if hasattr(closed, "__await__"):
+                        await closed
+            finally:
+                aclose = getattr(self._source, "aclose", None)
+                if aclose is not None:
+                    await aclose()
 
     async def drain(self) -> None:
         """Reads the rest if it is short and about to come, so that the connection can be used
         again; then closes."""
-        if not self.ended:
+        if not self.closed:
             await self._read_for(_REST)
         await self.aclose()
 
@@ -251,7 +261,7 @@ def sync_body(response: Any) -> Body:
     if isinstance(response, (str, bytes, bytearray, memoryview)):
         raise TypeError("EventStream takes a response or chunks; for a whole body use parse()")
     try:
-        return Body(*sync_chunks(response))
+        return Body(sync_chunks(response)[0], None)
     except TypeError:
         raise TypeError(
             f"EventStream takes a response or an iterable of chunks of bytes, not {kind}"
@@ -276,7 +286,7 @@ def async_body(response: Any) -> AsyncBody:
         return AsyncBody(content, response.close)
     if hasattr(response, "readany"):
         return AsyncBody(response, None)
-    return AsyncBody(*async_chunks(response))
+    return AsyncBody(async_chunks(response)[0], None)
 
 
 def _is_async(response: Any) -> bool:

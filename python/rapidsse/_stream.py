@@ -7,6 +7,7 @@ whose steps are `__next__` and `__anext__`.
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, overload
@@ -127,6 +128,8 @@ class EventStream(Generic[_Item_co]):
     ) -> None:
         if done is not None and not isinstance(done, str) and not callable(done):
             raise TypeError(f"done must be a str, a callable or None, not {type(done).__name__}")
+        if inspect.iscoroutinefunction(done):
+            raise TypeError("done must not be a coroutine function: what it returns is always true")
         check_unfinished(unfinished)
         # Checks the options, and tells last_event_id and its like while there is no iterator.
         self._reader: Any = rapidsse.Parser(**options)
@@ -213,9 +216,12 @@ class EventStream(Generic[_Item_co]):
                 not 200 <= status <= 299 or media_type != "text/event-stream"
             ):
                 self._refused = status, media_type
-        self._watching = (
-            self._done is not None or self._logging or self._completed or self._refused is not None
-        )
+        self._special = self._completed or self._refused is not None
+        self._watching = self._special or self._logging or self._done is not None
+        if isinstance(self._done, str) and not (
+            self._logging or self._options.get("comments") or self._options.get("diagnostics")
+        ):
+            self._marker = self._done
 
     # Looking at events
 
@@ -264,7 +270,9 @@ class EventStream(Generic[_Item_co]):
                 self.close()
                 raise StopIteration
             if self._refused is not None:
-                raise self._refusal(self._body.beginning())
+                beginning = self._body.beginning()
+                self._events.close()
+                raise self._refusal(beginning)
         try:
             item: _Item_co = next(self._events)
         except StopIteration:
@@ -312,7 +320,9 @@ class EventStream(Generic[_Item_co]):
                 await self.aclose()
                 raise StopAsyncIteration
             if self._refused is not None:
-                raise self._refusal(await self._body.beginning())
+                beginning = await self._body.beginning()
+                await self._events.aclose()
+                raise self._refusal(beginning)
         try:
             item: _Item_co = await self._events.__anext__()
         except StopAsyncIteration:
