@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-PATIENCE = 10.0  # seconds
+PATIENCE = 3.0  # seconds
 
 EVENTS = "id: 1\ndata: é😀\n\nid: 2\nevent: delta\ndata: b\n\n".encode()
 DONE = b"data: [DONE]\n\n"

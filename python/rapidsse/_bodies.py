@@ -290,11 +290,12 @@ def async_body(response: Any) -> AsyncBody:
 
 
 def _is_async(response: Any) -> bool:
+    if hasattr(response, "iter_content"):  # whose `content` would read the whole body
+        return inspect.iscoroutinefunction(response.iter_content)
     return (
         hasattr(response, "__aiter__")
         or hasattr(response, "readany")
         or hasattr(getattr(response, "content", None), "readany")
-        or inspect.iscoroutinefunction(getattr(response, "iter_content", None))
     )
 
 

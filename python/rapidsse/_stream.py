@@ -153,6 +153,7 @@ class EventStream(Generic[_Item_co]):
         self._marker: str | None = None
         self._refused: tuple[int, str] | None = None
         self._completed = False
+        # The caller has been told, by an exception, that there is nothing more to come.
         self._told = False
 
     @property
@@ -166,7 +167,8 @@ class EventStream(Generic[_Item_co]):
         ended, and not inside a block. False until then."""
         if self._completed or self._done is not None:
             return self._completed
-        return self._body is not None and self._body.ended and not self._reader.truncated
+        ended = self._body is not None and self._body.ended
+        return ended and not self._told and not self._reader.truncated
 
     @property
     def last_event_id(self) -> str:
@@ -251,6 +253,7 @@ class EventStream(Generic[_Item_co]):
         status, media_type = self._refused
         self._refused = None
         self._special = False
+        self._told = True
         logger.warning(
             "a response was refused: status %d, %d bytes of its body read", status, len(body)
         )
