@@ -354,8 +354,21 @@ def _http_client_chunks(response: Any) -> Iterator[bytes]:
 
 
 async def _niquests_chunks(response: Any) -> AsyncIterator[bytes]:
-    async for chunk in await response.iter_content(-1):
-        yield chunk
+    raw = response.raw
+    if raw.closed:
+        for chunk in _read_before(response, await response.content):
+            yield chunk
+    elif "content-encoding" in response.headers:
+        while True:
+            # iter_content() would wait for as many bytes as the encoded chunk had.
+            chunk = await raw.read1(_BLOCK, decode_content=True)
+            if chunk:
+                yield chunk
+            elif raw.closed:
+                return
+    else:
+        async for chunk in await response.iter_content(-1):
+            yield chunk
 
 
 def _hurry_socket(raw: Any) -> Hurry:
