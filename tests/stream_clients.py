@@ -21,7 +21,7 @@ TIMEOUT = 60.0
 
 @contextmanager
 def _httpx(module: Any) -> Iterator[Get]:
-    with module.Client(timeout=TIMEOUT) as client:
+    with module.Client(timeout=TIMEOUT, verify=False) as client:
         yield lambda url: client.stream("GET", url)
 
 
@@ -72,7 +72,7 @@ def urllib_request() -> Iterator[Get]:
 
 @asynccontextmanager
 async def _async_httpx(module: Any) -> AsyncIterator[AsyncGet]:
-    async with module.AsyncClient(timeout=TIMEOUT) as client:
+    async with module.AsyncClient(timeout=TIMEOUT, verify=False) as client:
         yield lambda url: client.stream("GET", url)
 
 
