@@ -43,11 +43,10 @@ def test_data_until_done(adapter: Any, ending: bytes) -> None:
     [b"", b"data: [DONE]", b"data: [DONE]\n", b"data: [DONE] \n\n", b'data: "[DONE]"\n\n', b"dat"],
 )
 def test_a_stream_without_done_was_closed_early(adapter: Any, rest: bytes) -> None:
-    data = []
+    deltas = adapter.deltas([b"id: 4\n" + CHUNK + rest])
+    assert next(deltas) == CONTENT
     with pytest.raises(adapter.StreamClosedError) as raised:
-        for each in adapter.deltas([b"id: 4\n" + CHUNK + rest]):
-            data.append(each)
-    assert data[0] == CONTENT
+        list(deltas)
     assert raised.value.last_event_id == "4"
     assert str(raised.value) == "the stream closed before [DONE]"
     assert isinstance(raised.value.__cause__, StreamInterrupted)
@@ -60,9 +59,8 @@ def test_with_every_client(adapter: Any, client: str) -> None:
             assert list(adapter.deltas(response)) == DATA
         server.arrived.set()
         for path in ("/reset", "/cut/length", "/undone", "/at-once"):
-            with get(server.address + path) as response:
-                with pytest.raises(adapter.StreamClosedError):
-                    list(adapter.deltas(response))
+            with get(server.address + path) as response, pytest.raises(adapter.StreamClosedError):
+                list(adapter.deltas(response))
         if client != "urllib.request":
             with get(server.address + "/error") as response, pytest.raises(ResponseError):
                 list(adapter.deltas(response))
