@@ -10,7 +10,10 @@ STEPS = 4
 
 @contextmanager
 def mcp_server() -> Iterator[str]:
-    """A server with a tool `count`, whose messages can be resumed; its address, whose /mcp is the endpoint."""
+    """A server with a tool `count`, whose streams can be resumed; its address.
+
+    Its endpoint is /mcp.
+    """
     import uvicorn
     from mcp.server import MCPServer
     from mcp.server.mcpserver import Context

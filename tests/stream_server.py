@@ -56,6 +56,10 @@ class _Handler(BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        self.do_GET()
+
     def head(self, status: int, content_type: str | None, **headers: str) -> None:
         self.send_response(status)
         if content_type is not None:
@@ -75,6 +79,15 @@ class _Handler(BaseHTTPRequestHandler):
         middle = STREAM.index(b"\xc3") + 1
         for piece in (STREAM[:middle], STREAM[middle:], b""):
             self.chunk(piece)
+
+    events = chunked
+
+    def chat_completions(self) -> None:
+        self.head(200, "text/event-stream", transfer_encoding="chunked")
+        for content in ("Hello", " world"):
+            self.chunk(b'data: {"choices": [{"delta": {"content": "%b"}}]}\n\n' % content.encode())
+        self.chunk(DONE)
+        self.chunk(b"")
 
     def length(self) -> None:
         self.head(200, "text/event-stream", content_length=str(len(STREAM)))
