@@ -400,3 +400,11 @@ def test_the_wrong_loop(client: str, server: Server) -> None:
                 await EventStream(response).__aenter__()
 
     run(wrong() if client.startswith("async ") else reverse())
+
+
+def test_urllib3_is_what_it_says() -> None:
+    """niquests' urllib3-future takes urllib3's place unless the Makefile installs it."""
+    import urllib3
+    import urllib3_future
+
+    assert urllib3.__version__ != urllib3_future.__version__
