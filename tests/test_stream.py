@@ -12,13 +12,20 @@ from typing import Any
 
 import pytest
 import rapidsse
-from rapidsse import BufferSizeExceeded, EventStream, StreamInterrupted, completion
+from rapidsse import BufferSizeExceeded, EventStream, ResponseError, StreamInterrupted, completion
 from support import async_source, byte_by_byte, run
 
 NAMES = ("Parser", "ServerSentEvent", "Comment", "Diagnostic", "iter_events", "aiter_events")
 CHUNKS = [b"id: 1\ndata: a\n\nid: 2\nda", b"ta: b\n\nda", b"ta: [DONE]\n\ndata: late\n\n"]
 CUT = [b"id: 1\ndata: a\n\nid: 2\ndata: b"]
 DONE = "[DONE]"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _collecting_what_is_new() -> Iterator[None]:
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
@@ -427,6 +434,76 @@ def test_a_cancelled_step_loses_nothing() -> None:
             assert stream.completed
 
     run(main())
+
+
+@pytest.mark.parametrize("done", [None, DONE])
+@pytest.mark.parametrize("error", [ValueError, asyncio.CancelledError])
+@pytest.mark.parametrize("at", range(8))
+def test_an_exception_at_any_await_leaves_nothing_open(done: Any, error: Any, at: int) -> None:
+    awaits = iter(range(99))
+
+    def wait() -> None:
+        if next(awaits) == at:
+            raise error
+
+    class Raising(AsyncSource):
+        async def __anext__(self) -> bytes:
+            wait()
+            chunk = await super().__anext__()
+            wait()
+            return chunk
+
+        async def aclose(self) -> None:
+            await super().aclose()
+            wait()
+
+    async def main() -> None:
+        source = Raising(CHUNKS)
+        try:
+            async with EventStream(source, done=done) as stream:
+                async for _ in stream:
+                    pass
+        except (ValueError, StreamInterrupted, asyncio.CancelledError):
+            pass
+        assert source.closed == 1
+
+    run(main())
+
+
+class Response:
+    """What there is of a response, over chunks that need no event loop."""
+
+    def __init__(self, status: int, content_type: str, chunks: list[bytes]) -> None:
+        self.status = status
+        self.headers = {"content-type": content_type}
+        self.chunks = chunks
+        self.closed = 0
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            for chunk in self.chunks:
+                yield chunk
+        finally:
+            self.closed += 1
+
+
+def test_in_an_event_loop_that_is_not_asyncio() -> None:
+    """Nothing is waited for after the completion, where there is no clock to stop it."""
+
+    async def main(response: Response) -> list[str]:
+        return [event.data async for event in EventStream(response, done=DONE)]
+
+    def drive(response: Response) -> list[str]:
+        with pytest.raises(StopIteration) as stopped:
+            main(response).send(None)
+        assert response.closed == 1
+        data: list[str] = stopped.value.value
+        return data
+
+    assert drive(Response(200, "text/event-stream", CHUNKS)) == ["a", "b"]
+    with pytest.raises(ResponseError) as raised:
+        main(Response(500, "application/json", [b'{"a', b'": 1}'])).send(None)
+    assert raised.value.body == b'{"a": 1}'
 
 
 # Iterating

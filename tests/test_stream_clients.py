@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -80,6 +81,13 @@ async def _aread(
                 done.seconds = time.monotonic() - began
             reads.append(done)
     return reads
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _collecting_what_is_new() -> Iterator[None]:
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture
@@ -400,6 +408,36 @@ def test_the_wrong_loop(client: str, server: Server) -> None:
                 await EventStream(response).__aenter__()
 
     run(wrong() if client.startswith("async ") else reverse())
+
+
+def mock(request: Any) -> Any:
+    """A server of httpx's own, which has no sockets."""
+    import httpx
+
+    if request.url.path == "/error":
+        return httpx.Response(401, json=json.loads(ERROR))
+    return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=STREAM)
+
+
+def test_a_client_without_sockets() -> None:
+    import httpx
+
+    with httpx.Client(transport=httpx.MockTransport(mock), verify=False) as client:
+        with client.stream("GET", "http://test/") as response:
+            assert [event.data for event in EventStream(response, done=DONE)] == DATA
+        assert response.is_closed
+        with client.stream("GET", "http://test/error") as response:
+            with pytest.raises(ResponseError) as raised:
+                list(EventStream(response, done=DONE))
+        assert json.loads(raised.value.body) == json.loads(ERROR)
+    body = httpx.Response(200, headers={"content-type": "text/event-stream"}, content=STREAM)
+    assert [event.data for event in EventStream(body, done=DONE)] == DATA
+
+    async def main() -> None:
+        body = httpx.Response(200, headers={"content-type": "text/event-stream"}, content=STREAM)
+        assert [event.data async for event in EventStream(body, done=DONE)] == DATA
+
+    run(main())
 
 
 def test_urllib3_is_what_it_says() -> None:

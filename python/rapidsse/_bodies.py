@@ -114,20 +114,27 @@ class Body(_State):
     def drain(self) -> None:
         """Reads the rest if it is short and about to come, so that the connection can be used
         again; then closes."""
-        if self._hurry is not None and not self.closed:
-            self._read_for(_REST, self._hurry)
-        self.close()
+        if not self.closed:
+            self._read_for(_REST, lambda left: self._hurry is not None and self._hurry(left))
 
     def beginning(self) -> bytes:
         """What the body of a refused response begins with; closes."""
-        return self._read_for(_REFUSED, self._hurry or (lambda _: True))
 
-    def _read_for(self, seconds: float, hurry: Hurry) -> bytes:
+        def may_read(left: float) -> bool:
+            if self._hurry is not None:
+                self._hurry(left)
+            return True
+
+        return self._read_for(_REFUSED, may_read)
+
+    def _read_for(self, seconds: float, may_read: Callable[[float], bool]) -> bytes:
         self._quiet = True
         deadline = time.monotonic() + seconds
         read = bytearray()
         try:
-            while len(read) < LIMIT and (left := deadline - time.monotonic()) > 0 and hurry(left):
+            while (
+                len(read) < LIMIT and (left := deadline - time.monotonic()) > 0 and may_read(left)
+            ):
                 chunk = next(self, None)
                 if chunk is None:
                     break
@@ -135,7 +142,8 @@ class Body(_State):
         except Exception:
             logger.debug("the rest of a body could not be read")
         finally:
-            hurry(None)
+            if self._hurry is not None:
+                self._hurry(None)
             self.close()
         return bytes(read[:LIMIT])
 
@@ -193,14 +201,15 @@ class AsyncBody(_State):
         """Reads the rest if it is short and about to come, so that the connection can be used
         again; then closes."""
         if not self.closed:
-            await self._read_for(_REST)
-        await self.aclose()
+            if _in_asyncio():
+                await self._read_for(_REST)
+            await self.aclose()
 
     async def beginning(self) -> bytes:
         """What the body of a refused response begins with; closes."""
-        return await self._read_for(_REFUSED)
+        return await self._read_for(_REFUSED if _in_asyncio() else None)
 
-    async def _read_for(self, seconds: float) -> bytes:
+    async def _read_for(self, seconds: float | None) -> bytes:
         self._quiet = True
         read = bytearray()
 
@@ -211,8 +220,7 @@ class AsyncBody(_State):
                     break
 
         try:
-            if _in_asyncio():
-                await asyncio.wait_for(reading(), seconds)
+            await (reading() if seconds is None else asyncio.wait_for(reading(), seconds))
         except Exception:
             logger.debug("the rest of a body could not be read")
         finally:
