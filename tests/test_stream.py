@@ -7,7 +7,7 @@ import gc
 import io
 import logging
 import pickle
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest

@@ -426,9 +426,9 @@ def test_a_client_without_sockets() -> None:
         with client.stream("GET", "http://test/") as response:
             assert [event.data for event in EventStream(response, done=DONE)] == DATA
         assert response.is_closed
-        with client.stream("GET", "http://test/error") as response:
-            with pytest.raises(ResponseError) as raised:
-                list(EventStream(response, done=DONE))
+        error = client.stream("GET", "http://test/error")
+        with error as response, pytest.raises(ResponseError) as raised:
+            list(EventStream(response, done=DONE))
         assert json.loads(raised.value.body) == json.loads(ERROR)
     body = httpx.Response(200, headers={"content-type": "text/event-stream"}, content=STREAM)
     assert [event.data for event in EventStream(body, done=DONE)] == DATA
