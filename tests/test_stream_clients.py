@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from rapidsse import EventStream, ResponseError, StreamInterrupted
+from rapidsse._bodies import _hurry_httpx
 from stream_clients import ASYNC, SYNC
 from stream_server import DATA, ERROR, STREAM, Server, stream_server
 from support import run
@@ -408,6 +409,29 @@ def test_the_wrong_loop(client: str, server: Server) -> None:
                 await EventStream(response).__aenter__()
 
     run(wrong() if client.startswith("async ") else reverse())
+
+
+@pytest.mark.parametrize("client", ["httpx", "httpx2"])
+def test_the_haste_of_the_last_reads_stays_with_their_response(client: str, server: Server) -> None:
+    """The network stream is the next request's as soon as the response is closed."""
+    with SYNC[client]() as get, get(server.address + "/endless") as response:
+        network = response.extensions["network_stream"]
+        timeouts: list[float | None] = []
+        network.__class__ = type(
+            "Recording",
+            (type(network),),
+            {"read": lambda self, size, timeout=None: timeouts.append(timeout)},
+        )
+        hurry = _hurry_httpx(response)
+        assert hurry(0.5)
+        network.read(1, timeout=60)
+        network.read(1, timeout=0.1)
+        network.read(1)
+        response.close()
+        network.read(1, timeout=60)
+        assert hurry(None)
+        assert "read" not in vars(network)
+        assert timeouts == [0.5, 0.1, 0.5, 60]
 
 
 def mock(request: Any) -> Any:

@@ -3,6 +3,7 @@
 from importlib import metadata as _metadata
 from typing import TYPE_CHECKING
 
+from rapidsse import completion
 from rapidsse._backend import choose as _choose
 from rapidsse._errors import (
     BufferSizeExceeded,
@@ -59,6 +60,7 @@ __all__ = [
     "StreamInterrupted",
     "__version__",
     "aiter_events",
+    "completion",
     "iter_events",
     "parse",
 ]

@@ -13,7 +13,6 @@ gets the access that hands out bytes as soon as they are there, decoded where th
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 import time
@@ -210,6 +209,9 @@ class AsyncBody(_State):
         return await self._read_for(_REFUSED if _in_asyncio() else None)
 
     async def _read_for(self, seconds: float | None) -> bytes:
+        # It takes longer to import than all of this package, and not every user has a loop.
+        import asyncio
+
         self._quiet = True
         read = bytearray()
 
@@ -230,6 +232,8 @@ class AsyncBody(_State):
 
 def _in_asyncio() -> bool:
     """Other event loops have clocks of their own."""
+    import asyncio
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
