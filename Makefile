@@ -6,7 +6,8 @@ PYTHON ?= python3
 .PHONY: install systems demo format lint test fuzz bench bench-quick clean
 
 install: $(BIN)/python ## the compiled package, with what it is developed and tested with
-	$(BIN)/pip install -q --disable-pip-version-check --group dev
+	@# niquests' urllib3-future puts itself in urllib3's place, unless it is built with this.
+	URLLIB3_NO_OVERRIDE=1 $(BIN)/pip install -q --disable-pip-version-check --no-binary urllib3-future --group dev
 	$(BIN)/pip install -q --disable-pip-version-check --force-reinstall --no-deps .
 
 $(BIN)/python:
