@@ -1,0 +1,49 @@
+"""An upstream to try the gateway with: it answers every chat with the same few tokens.
+
+uvicorn --app-dir examples/gateway --port 9000 upstream:app
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from rapidsse import Comment, ServerSentEvent
+
+TOKENS = ["Grüße", ", ", "世界", " 👋"]
+
+
+def chunk(delta: dict[str, str], **more: object) -> bytes:
+    payload = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "model": "echo-1",
+        "choices": [{"index": 0, "delta": delta}],
+        **more,
+    }
+    return ServerSentEvent(data=json.dumps(payload, ensure_ascii=False)).encode()
+
+
+async def answer() -> AsyncIterator[bytes]:
+    yield Comment("thinking").encode()
+    for token in TOKENS:
+        await asyncio.sleep(0.05)
+        yield chunk({"content": token})
+    usage = {"prompt_tokens": 3, "completion_tokens": len(TOKENS), "total_tokens": 3 + len(TOKENS)}
+    yield chunk({}, usage=usage)
+    yield ServerSentEvent(data="[DONE]").encode()
+
+
+async def chat(request: Request) -> Response:
+    if not (await request.json()).get("stream"):
+        return JSONResponse({"error": {"message": "only streams here"}}, 400)
+    return StreamingResponse(answer(), media_type="text/event-stream")
+
+
+app = Starlette(routes=[Route("/v1/chat/completions", chat, methods=["POST"])])
