@@ -14,6 +14,7 @@ It keeps no state but its counters, at `/metrics`; they are this process's own.
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -21,14 +22,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import aiohttp
+from rapidsse import BufferSizeExceeded
 from relay import Relay, Rewriting, Watching, named
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
-
-from rapidsse import BufferSizeExceeded
 
 # Each is about one connection (RFC 9110, section 7.6.1), or is made anew on the other side.
 HOP_BY_HOP = {
@@ -86,7 +86,7 @@ class Gateway:
         headers = [pair for pair in request.headers.items() if pair[0] not in NOT_UPSTREAM]
         headers.append(("accept-encoding", "identity"))
         try:
-            upstream = await self._session.post(self._url, data=body, headers=headers)
+            upstream = await self._session.post(self._url, data=io.BytesIO(body), headers=headers)
         except (aiohttp.ClientError, asyncio.TimeoutError):
             self.counters["unreachable_total"] += 1
             error = {"message": "the upstream cannot be reached", "type": "upstream_error"}

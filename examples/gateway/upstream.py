@@ -9,12 +9,11 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 
+from rapidsse import Comment, ServerSentEvent
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
-
-from rapidsse import Comment, ServerSentEvent
 
 TOKENS = ["Grüße", ", ", "世界", " 👋"]
 
