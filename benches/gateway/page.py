@@ -1,0 +1,109 @@
+"""Turns what `run.py` measured into a page and a few lines for the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from load import LOADS, STREAMS
+from race import Ratio, digits, median, ratio
+from report import table
+
+Data = dict[str, Any]
+
+NONE, WATCHING, REWRITING, PEER = (
+    "no parser",
+    "rapidsse watching",
+    "rapidsse rewriting",
+    "httpx-sse rewriting",
+)
+
+
+def added(data: Data, load: str) -> Ratio:
+    """Processor time of watching, against no parser."""
+    times = data["times"][load]
+    return ratio(times[WATCHING], times[NONE])
+
+
+def ahead(data: Data, load: str, peer: str = PEER) -> Ratio:
+    """Events per processor second of rewriting, against a peer's."""
+    times = data["times"][load]
+    return ratio(times[peer], times[REWRITING])
+
+
+def percent(value: Ratio) -> str:
+    more = [100 * (part - 1) for part in value]
+    return f"{more[0]:+.1f} % ({more[1]:+.1f} to {more[2]:+.1f})"
+
+
+def verdict(met: bool) -> str:
+    return "met" if met else "not met"
+
+
+def page(data: Data) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
+    parts = [
+        "# What a parser costs a gateway",
+        "Made by `make bench-gateway`. The gateway of `examples/gateway` with its parser swapped; "
+        "[relays.py](relays.py) says what each does, [load.py](load.py) what it is put under.",
+        f"Machine: {data['machine']}. {versions}. "
+        f"{len(next(iter(data['times']['full'].values())))} rounds, {STREAMS} streams at once.",
+        "Figures are medians over the rounds of the processor time of the relay's process, its "
+        "clients and its upstream not counted; in parentheses the middle half of the ratios in "
+        "single rounds. An event per processor second is an event per second and core.",
+        "## Targets",
+        table(
+            [
+                "load",
+                "watching, over no parser (target: 5 %)",
+                "rewriting, events/s against httpx-sse (target: 2)",
+            ],
+            [
+                [
+                    f"{name}: {load.title}",
+                    f"{percent(added(data, name))}, {verdict(added(data, name).value <= 1.05)}",
+                    f"{ahead(data, name)}, {verdict(ahead(data, name).value >= 2)}",
+                ]
+                for name, load in LOADS.items()
+            ],
+        ),
+    ]
+    for name, load in LOADS.items():
+        parts += [f"## {name}: {load.title}", cell(data, name)]
+    return "\n\n".join(parts) + "\n"
+
+
+def cell(data: Data, load: str) -> str:
+    events, times, walls = data["events"][load], data["times"][load], data["walls"][load]
+    bare = median(times[NONE])
+    return table(
+        [
+            "relay",
+            "events/s per core",
+            "µs per event",
+            "against no parser",
+            "parsing's share",
+            "core in use",
+        ],
+        [
+            [
+                name,
+                f"{events / median(taken):,.0f}",
+                digits(median(taken) * 1e6 / events),
+                ratio(taken, times[NONE]),
+                f"{100 * max(0.0, 1 - bare / median(taken)):.0f} %",
+                f"{100 * median(taken) / median(walls[name]):.0f} %",
+            ]
+            for name, taken in times.items()
+        ],
+    )
+
+
+def summary(data: Data) -> str:
+    lines = []
+    for load in LOADS:
+        lines.append(
+            f"{load}: watching {percent(added(data, load))}; rewriting {ahead(data, load)}"
+        )
+        for name, taken in data["times"][load].items():
+            lines.append(f"  {name:28}{median(taken) * 1e6 / data['events'][load]:8.2f} µs/event")
+    return "\n".join(lines)
