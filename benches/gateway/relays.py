@@ -13,6 +13,7 @@ event, there is a second relay that has their decoder work through a chunk first
 from __future__ import annotations
 
 import asyncio
+import codecs
 import sys
 import threading
 import time
@@ -20,16 +21,17 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent.parent / "examples" / "gateway")]
+sys.path.insert(0, str(Path(__file__).parent.parent.parent / "examples" / "gateway"))
 
 from load import MODEL
 from rapidsse import ServerSentEvent
 from relay import DONE, INTERRUPTED, Relay, Rewriting, Tally, Watching, named
 
+INNER, PUBLIC = f'"model":"{MODEL}"', '"model":"public"'
+
 
 def change(data: str) -> str:
-    return data.replace(f'"model":"{MODEL}"', '"model":"public"')
+    return data.replace(INNER, PUBLIC)
 
 
 class Bytes:
@@ -80,14 +82,11 @@ class Peer:
 class _Response:
     """The little of an httpx response that httpx-sse asks for."""
 
-    headers = {"content-type": "text/event-stream"}
-
     def __init__(self, chunks: AsyncIterable[bytes]) -> None:
         self._chunks = chunks
+        self.headers = {"content-type": "text/event-stream"}
 
     async def aiter_text(self) -> AsyncIterator[str]:
-        import codecs
-
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         async for chunk in self._chunks:
             yield decoder.decode(chunk)
@@ -158,6 +157,20 @@ RELAYS: dict[str, Callable[[], Relay]] = {
     "rapidsse, JSON rewritten": lambda: Rewriting(named("public")),
     "httpx-sse, JSON rewritten": lambda: HttpxSse(named("public")),
 }
+
+
+async def alone(name: str, chunks: list[bytes]) -> float:
+    """Processor seconds that a relay's own work on the chunks takes, without any network."""
+
+    async def source() -> AsyncIterator[bytes]:
+        for chunk in chunks:
+            yield chunk
+
+    relay = RELAYS[name]()
+    began = time.thread_time()
+    async for _ in relay.stream(source()):
+        pass
+    return time.thread_time() - began
 
 
 async def serve(name: str, upstream: str) -> None:

@@ -1,17 +1,18 @@
 """Measures what a parser costs a gateway, and writes RESULTS.md beside this file.
 
-    python benches/gateway/run.py            about ten minutes
-    python benches/gateway/run.py --quick    about one; writes to ../.work/
+    python benches/gateway/run.py            about twelve minutes
+    python benches/gateway/run.py --quick    about three; writes to ../.work/
 
 The upstream and each relay are processes of their own on this machine. What counts is the processor
 time of the relay's process, so that the load's own work and whoever else uses the machine is not in
 the figures. In every round each relay is started anew and has its turn under each load, in the
-other order every other round.
+other order every other round; the two whose difference is small have two turns.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import subprocess
@@ -24,16 +25,17 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import page
 import rapidsse
 import report
 import uvloop
 from load import LOADS, STREAMS, drive, events
-from relays import RELAYS, change
+from relays import RELAYS, alone, change
 
+HERE = Path(__file__).parent
+ORDER = [page.NONE, page.WATCHING, *list(RELAYS)[2:], page.WATCHING, page.NONE]
 PACKAGES = ("aiohttp", "httptools", "httpx-sse", "openai", "starlette", "uvicorn", "uvloop")
 # Hash seeds change the layout of a process, and so its speed, by chance.
 ENVIRONMENT = {**os.environ, "PYTHONHASHSEED": "0"}
@@ -87,9 +89,16 @@ def turn(port: int, load: str) -> tuple[float, float]:
     return (int(get(port, "/busy")) - before) / 1e9, wall
 
 
+def in_memory(name: str) -> list[bytes]:
+    """One stream's events as they arrive under the load, as far as the load says."""
+    sent, together = events(LOADS[name]), LOADS[name].together
+    return [b"".join(sent[at : at + together]) for at in range(0, len(sent), together)]
+
+
 def measure(rounds: int) -> dict[str, Any]:
     times: dict[str, dict[str, list[float]]] = {load: {} for load in LOADS}
     walls: dict[str, dict[str, list[float]]] = {load: {} for load in LOADS}
+    own: dict[str, dict[str, list[float]]] = {load: {} for load in LOADS}
     with process(str(HERE / "load.py")) as upstream:
         for number in range(rounds):
             with ExitStack() as stack:
@@ -100,14 +109,19 @@ def measure(rounds: int) -> dict[str, Any]:
                 for name, port in ports.items():
                     check(port, name)
                 for load in LOADS:
-                    for name in list(RELAYS)[:: -1 if number % 2 else 1]:
+                    for name in ORDER[:: -1 if number % 2 else 1]:
                         busy, wall = turn(ports[name], load)
                         times[load].setdefault(name, []).append(busy)
                         walls[load].setdefault(name, []).append(wall)
+            for load in LOADS:
+                chunks = in_memory(load)
+                for name in RELAYS:
+                    own[load].setdefault(name, []).append(asyncio.run(alone(name, chunks)))
             print(f"round {number + 1} of {rounds}", flush=True)
     return {
         "times": times,
         "walls": walls,
+        "alone": own,
         "events": {name: load.events * STREAMS for name, load in LOADS.items()},
         "machine": report.machine(),
         "versions": {
