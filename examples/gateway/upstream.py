@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from typing import Any
 
 from rapidsse import Comment, ServerSentEvent
 from starlette.applications import Starlette
@@ -15,27 +16,22 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-TOKENS = ["Grüße", ", ", "世界", " 👋"]
+TOKENS = ["Grüße", ", 世界", " 👋"]
+USAGE = {"prompt_tokens": 3, "completion_tokens": len(TOKENS), "total_tokens": 3 + len(TOKENS)}
 
 
-def chunk(delta: dict[str, str], **more: object) -> bytes:
-    payload = {
-        "id": "chatcmpl-1",
-        "object": "chat.completion.chunk",
-        "model": "echo-1",
-        "choices": [{"index": 0, "delta": delta}],
-        **more,
-    }
-    return ServerSentEvent(data=json.dumps(payload, ensure_ascii=False)).encode()
+def encoded(choices: list[dict[str, Any]], **more: Any) -> bytes:
+    payload = {"id": "chatcmpl-1", "model": "echo-1", "choices": choices, **more}
+    data = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+    return ServerSentEvent(data=data).encode()
 
 
 async def answer() -> AsyncIterator[bytes]:
     yield Comment("thinking").encode()
     for token in TOKENS:
         await asyncio.sleep(0.05)
-        yield chunk({"content": token})
-    usage = {"prompt_tokens": 3, "completion_tokens": len(TOKENS), "total_tokens": 3 + len(TOKENS)}
-    yield chunk({}, usage=usage)
+        yield encoded([{"index": 0, "delta": {"content": token}}])
+    yield encoded([], usage=USAGE)
     yield ServerSentEvent(data="[DONE]").encode()
 
 
