@@ -12,7 +12,7 @@ The upstream answers `POST /v1/chat/completions` as the request's body says, a J
     held: a name; each piece but the first waits for a request to `/seen/NAME`, or for the one to
         `/open/NAME`, after which nothing waits.
     times: how often each of them is sent, if not once.
-    status, type: of the answer (200, text/event-stream).
+    status, type, coding: of the answer (200, text/event-stream, none).
     mute: seconds before the answer's head is sent.
 `GET /state` tells of its connections as JSON: `open` and `left` (streams whose client has gone),
 `sent` (bytes that the network has taken), and `headers` of the last request.
@@ -136,9 +136,11 @@ class Upstream:
         head = (
             f"HTTP/1.1 {script.get('status', 200)} Whatever\r\nx-request-id: abc\r\n"
             f"content-type: {script.get('type', 'text/event-stream; charset=utf-8')}\r\n"
-            "transfer-encoding: chunked\r\n\r\n"
+            "transfer-encoding: chunked\r\n"
         )
-        writer.write(head.encode())
+        if "coding" in script:
+            head += f"content-encoding: {script['coding']}\r\n"
+        writer.write(f"{head}\r\n".encode())
         for number, piece in enumerate(script.get("pieces", [])):
             if number and "held" in script:
                 await self.turn(script["held"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import resource
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -99,7 +100,7 @@ def outcome(gateway: str, name: str) -> float:
 
 
 def is_error(event: Any) -> bool:
-    return event.event == "error" and event.json()["error"]["code"] == "stream_interrupted"
+    return bool(event.event == "error" and event.json()["error"]["code"] == "stream_interrupted")
 
 
 def test_bytes_in_equal_bytes_out_in_200_streams_at_once(upstream: str, watching: str) -> None:
@@ -288,7 +289,7 @@ def test_a_silent_upstream_is_given_up(upstream: str) -> None:
 
 @pytest.mark.parametrize(
     ("status", "media_type"),
-    [(429, "application/json"), (200, "application/json"), (500, "text/event-stream")],
+    [(429, "application/json"), (200, "application/json"), (500, "text/event-stream"), (307, "")],
 )
 def test_an_answer_that_is_no_stream_passes_as_it_is(
     watching: str, rewriting: str, status: int, media_type: str
@@ -307,6 +308,45 @@ def test_an_answer_that_is_no_stream_passes_as_it_is(
 
     run(ask(watching))
     run(ask(rewriting))
+
+
+def test_a_content_coding_passes_as_it_is(watching: str) -> None:
+    """What is packed cannot be watched."""
+    script = {"pieces": ["\x1f\x8b not really", "data: x"], "coding": "gzip"}
+
+    async def ask() -> None:
+        async with (
+            aiohttp.ClientSession(auto_decompress=False) as session,
+            session.post(watching + CHAT, json=script) as response,
+        ):
+            assert response.headers["content-encoding"] == "gzip"
+            assert await response.read() == "".join(script["pieces"]).encode("latin-1")
+
+    run(ask())
+
+
+def test_an_answer_that_is_no_stream_is_never_made_whole(watching: str) -> None:
+    script = {"pieces": ['{"error": '], "type": "application/json", "ending": "abort"}
+
+    async def ask() -> None:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(watching + CHAT, json=script) as response,
+        ):
+            with pytest.raises(aiohttp.ClientError):
+                await response.read()
+
+    run(ask())
+
+
+def test_half_a_character_is_rewritten(rewriting: str) -> None:
+    """Tokens cut a character in two, and JSON lets them."""
+    halves = ['{"model":"inner","text":"\\ud83d"}', '{"model":"inner","text":"\\ude00 é"}']
+    wire = "".join(f"data: {half}\n\n" for half in halves) + "data: [DONE]\n\n"
+    events = parse(fetch_one(rewriting, pieces=[wire.encode().decode("latin-1")]))
+    assert [event.json() for event in events[:-1]] == [
+        {**json.loads(half), "model": "öffentlich"} for half in halves
+    ]
 
 
 def test_headers_of_the_request_reach_the_upstream(upstream: str, watching: str) -> None:
@@ -346,7 +386,7 @@ def test_an_upstream_that_is_not_there() -> None:
 @pytest.mark.parametrize("when", ["before the head", "between two events"])
 def test_a_client_that_leaves_cancels_the_upstream(when: str, upstream: str, watching: str) -> None:
     """Even while the upstream is silent."""
-    script = {"pieces": ["data: 1\n\n"], "ending": "silence"}
+    script: dict[str, Any] = {"pieces": ["data: 1\n\n"], "ending": "silence"}
     if when == "before the head":
         script["mute"] = 3600
     before, left = state(upstream), outcome(watching, "left")
@@ -369,6 +409,14 @@ def test_a_client_that_leaves_cancels_the_upstream(when: str, upstream: str, wat
     eventually(lambda: state(upstream)["left"] == before["left"] + 1)
     eventually(lambda: outcome(watching, "left") == left + 1)
     assert counters(watching)["gateway_active"] == 0
+
+
+def test_a_client_that_leaves_while_it_asks(watching: str) -> None:
+    left = outcome(watching, "left")
+    address, _, port = watching.removeprefix("http://").partition(":")
+    with socket.create_connection((address, int(port))) as client:
+        client.sendall(f"POST {CHAT} HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{{".encode())
+    eventually(lambda: outcome(watching, "left") == left + 1)
 
 
 def test_a_slow_client_slows_the_upstream_and_not_the_gateways_memory(
@@ -408,4 +456,4 @@ def test_a_slow_client_slows_the_upstream_and_not_the_gateways_memory(
 def resident(process: int) -> int:
     """The memory that a process has now, in bytes."""
     pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
-    return pages * 4096
+    return pages * resource.getpagesize()

@@ -119,12 +119,11 @@ class Answering(asyncio.Protocol):
 
 
 class Reading(asyncio.Protocol):
-    """A client: it asks, and counts the bytes until the body ends."""
+    """A client: it asks, and is done when the body has ended."""
 
-    def __init__(self, request: bytes, done: asyncio.Future[int]) -> None:
+    def __init__(self, request: bytes, done: asyncio.Future[None]) -> None:
         self._request = request
         self._done = done
-        self._size = 0
         self._end = b""
 
     def connection_made(self, transport: Any) -> None:
@@ -132,11 +131,10 @@ class Reading(asyncio.Protocol):
         transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:
-        self._size += len(data)
         self._end = (self._end + data[-5:])[-5:]
         if self._end == b"0\r\n\r\n":
             self._transport.close()
-            self._done.set_result(self._size)
+            self._done.set_result(None)
 
     def connection_lost(self, error: Exception | None) -> None:
         if not self._done.done():
@@ -144,19 +142,21 @@ class Reading(asyncio.Protocol):
 
 
 async def drive(port: int, name: str) -> None:
-    """Reads so many streams of the load through the relay at that port."""
-    loop = asyncio.get_running_loop()
+    """Reads so many streams of the load at once, through the relay at that port."""
     body = json.dumps({"load": name, "stream": True}).encode()
     request = (
         b"POST /v1/chat/completions HTTP/1.1\r\nhost: relay\r\ncontent-type: application/json\r\n"
         b"content-length: %d\r\n\r\n%b" % (len(body), body)
     )
-    waiting = []
-    for _ in range(STREAMS):
-        done: asyncio.Future[int] = loop.create_future()
-        waiting.append(done)
-        await loop.create_connection(lambda done=done: Reading(request, done), "127.0.0.1", port)
-    await asyncio.wait_for(asyncio.gather(*waiting), 120)
+    reading = [read_one(port, request) for _ in range(STREAMS)]
+    await asyncio.wait_for(asyncio.gather(*reading), 120)
+
+
+async def read_one(port: int, request: bytes) -> None:
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+    await loop.create_connection(lambda: Reading(request, done), "127.0.0.1", port)
+    await done
 
 
 async def upstream() -> None:

@@ -25,7 +25,7 @@ import aiohttp
 from rapidsse import BufferSizeExceeded
 from relay import Relay, Rewriting, Watching, named
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -67,6 +67,7 @@ class Gateway:
         """Holds the connections to the upstream: as many as there are clients."""
         async with aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0),
+            cookie_jar=aiohttp.DummyCookieJar(),  # one client's cookies are not another's
             timeout=self._timeout,
             auto_decompress=False,
         ) as self._session:
@@ -74,7 +75,11 @@ class Gateway:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        body = await request.body()
+        try:
+            body = await request.body()
+        except ClientDisconnect:
+            self.counters['streams_total{outcome="left"}'] += 1
+            return
         self.active += 1
         try:
             if not await while_client_stays(self._answer(request, body, send), receive):
@@ -86,10 +91,12 @@ class Gateway:
         headers = [pair for pair in request.headers.items() if pair[0] not in NOT_UPSTREAM]
         headers.append(("accept-encoding", "identity"))
         try:
-            upstream = await self._session.post(self._url, data=io.BytesIO(body), headers=headers)
+            upstream = await self._session.post(
+                self._url, data=io.BytesIO(body), headers=headers, allow_redirects=False
+            )
         except (aiohttp.ClientError, asyncio.TimeoutError):
             self.counters["unreachable_total"] += 1
-            error = {"message": "the upstream cannot be reached", "type": "upstream_error"}
+            error = {"message": "the upstream does not answer", "type": "upstream_error"}
             await JSONResponse({"error": error}, 502)(request.scope, request.receive, send)
             return
         async with upstream:

@@ -221,6 +221,7 @@ def named(model: str) -> Change:
         if "model" not in payload:
             return data
         payload["model"] = model
-        return json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+        # Escapes stay escapes: one may be half of a character, which has no other form.
+        return json.dumps(payload, ensure_ascii="\\u" in data, separators=(",", ":"))
 
     return change
