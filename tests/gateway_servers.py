@@ -12,7 +12,8 @@ The upstream answers `POST /v1/chat/completions` as the request's body says, a J
     held: a name; each piece but the first waits for a request to `/seen/NAME`, or for the one to
         `/open/NAME`, after which nothing waits.
     times: how often each of them is sent, if not once.
-    status, type, coding: of the answer (200, text/event-stream, none).
+    status, type: of the answer (200, text/event-stream).
+    fields: more of its header fields, names to values.
     mute: seconds before the answer's head is sent.
 `GET /state` tells of its connections as JSON: `open` and `left` (streams whose client has gone),
 `sent` (bytes that the network has taken), and `headers` of the last request.
@@ -138,8 +139,8 @@ class Upstream:
             f"content-type: {script.get('type', 'text/event-stream; charset=utf-8')}\r\n"
             "transfer-encoding: chunked\r\n"
         )
-        if "coding" in script:
-            head += f"content-encoding: {script['coding']}\r\n"
+        fields = script.get("fields", {}).items()
+        head += "".join(f"{name}: {value}\r\n" for name, value in fields)
         writer.write(f"{head}\r\n".encode())
         for number, piece in enumerate(script.get("pieces", [])):
             if number and "held" in script:
