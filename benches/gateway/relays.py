@@ -166,11 +166,14 @@ async def alone(name: str, chunks: list[bytes]) -> float:
         for chunk in chunks:
             yield chunk
 
-    relay = RELAYS[name]()
-    began = time.thread_time()
-    async for _ in relay.stream(source()):
-        pass
-    return time.thread_time() - began
+    times = []
+    for _ in range(4):
+        relay = RELAYS[name]()
+        began = time.thread_time()
+        async for _ in relay.stream(source()):
+            pass
+        times.append(time.thread_time() - began)
+    return min(times)
 
 
 async def serve(name: str, upstream: str) -> None:
