@@ -1,9 +1,10 @@
 """The gateway and an upstream that does as it is told, as processes on free ports of 127.0.0.1.
 
     python tests/gateway_servers.py gateway|upstream
+    python tests/gateway_servers.py command COMMAND...
 
-A process prints its address and runs until its standard input ends, so that none outlives whoever
-started it.
+Each runs until its standard input ends, so that none outlives whoever started it. The first two
+print their address.
 
 The upstream answers `POST /v1/chat/completions` as the request's body says, a JSON object:
     pieces: what to send, as text whose characters are bytes (latin-1), a chunk for each.
@@ -24,9 +25,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 from collections import defaultdict
 from collections.abc import Iterator
@@ -73,6 +76,37 @@ def serving(kind: str, **environment: str) -> Iterator[tuple[str, int]]:
         process.stdin.close()
         process.stdout.close()
         assert process.wait(PATIENCE) == 0
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+    return port
+
+
+@contextmanager
+def running(command: list[str], port: int, **options: Any) -> Iterator[None]:
+    """Any command that serves on the port, from when it does."""
+    process = subprocess.Popen(
+        [sys.executable, __file__, "command", *command], stdin=subprocess.PIPE, **options
+    )
+    assert process.stdin is not None
+    try:
+        until = time.monotonic() + PATIENCE
+        while not _listens(port):
+            assert process.poll() is None, f"{command} did not start"
+            assert time.monotonic() < until, f"{command} does not listen"
+            time.sleep(0.02)
+        yield
+    finally:
+        process.stdin.close()
+        process.wait(PATIENCE)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 class Upstream:
@@ -198,5 +232,18 @@ async def gateway() -> None:
     await serve
 
 
+def command(words: list[str]) -> int:
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL)
+
+    def until_stdin_ends() -> None:
+        sys.stdin.read()
+        process.terminate()
+
+    threading.Thread(target=until_stdin_ends, daemon=True).start()
+    return process.wait()
+
+
 if __name__ == "__main__":
+    if sys.argv[1] == "command":
+        sys.exit(command(sys.argv[2:]))
     asyncio.run({"gateway": gateway, "upstream": upstream}[sys.argv[1]]())

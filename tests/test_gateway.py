@@ -457,7 +457,8 @@ def test_a_slow_client_slows_the_upstream_and_not_the_gateways_memory(
     before = state(upstream)["sent"]
 
     def sent() -> int:
-        return int(state(upstream)["sent"]) - before
+        now: int = state(upstream)["sent"] - before
+        return now
 
     async def read_late() -> bytes:
         async with aiohttp.ClientSession(read_bufsize=2**12) as session:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import socket
 import ssl
 import subprocess
 import time
@@ -18,7 +17,16 @@ from pathlib import Path
 
 import httpx
 import pytest
-from gateway_servers import GATEWAY, PATIENCE, counters, get, serving, state
+from gateway_servers import (
+    GATEWAY,
+    PATIENCE,
+    counters,
+    free_port,
+    get,
+    running,
+    serving,
+    state,
+)
 from support import run
 
 CHAT = "/v1/chat/completions"
@@ -26,13 +34,6 @@ NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr
 pytestmark = pytest.mark.skipif(
     NGINX is None and not os.environ.get("REQUIRE_NGINX"), reason="nginx is not installed"
 )
-
-
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-    return port
 
 
 def certificate(folder: Path) -> None:
@@ -62,27 +63,9 @@ def nginx(folder: Path, gateway: str) -> Iterator[int]:
     (folder / "nginx.conf").write_text(config)
     certificate(folder)
     command = [str(NGINX), "-p", str(folder), "-e", "stderr", "-c", "nginx.conf"]
-    process = subprocess.Popen(
-        # `timeout` ends it should nobody be left to do so.
-        ["timeout", "120", *command, "-g", "daemon off; master_process off;"],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        until = time.monotonic() + PATIENCE
-        while not listens(port):
-            assert process.poll() is None, process.stderr and process.stderr.read()
-            assert time.monotonic() < until
-            time.sleep(0.02)
+    # One process, without workers that could outlive it.
+    with running([*command, "-g", "daemon off; master_process off;"], port):
         yield port
-    finally:
-        process.terminate()
-        process.communicate(timeout=PATIENCE)
-
-
-def listens(port: int) -> bool:
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 @pytest.fixture(scope="module")

@@ -8,15 +8,14 @@ import shlex
 import ssl
 import subprocess
 import sys
-import time
 from contextlib import ExitStack
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import httpx
-from gateway_servers import PATIENCE
-from test_gateway_nginx import NGINX, free_port, listens
+from gateway_servers import PATIENCE, free_port, running
+from test_gateway_nginx import NGINX
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "gateway.md").read_text(encoding="utf-8")
@@ -61,7 +60,7 @@ class Session:
         self._folder = folder
         self._stack = stack
         self._ports = {port: str(free_port()) for port in PORTS}
-        self._servers: dict[str, subprocess.Popen[bytes]] = {}
+        self._servers: dict[str, ExitStack] = {}
         (folder / "examples").symlink_to(ROOT / "examples")
 
     def run(self, command: str, output: str) -> None:
@@ -95,17 +94,11 @@ class Session:
             port = self._ports["8443"]
             words = [str(NGINX), *words[1:]]
         if port in self._servers:
-            stop(self._servers[port])
-        # `timeout` ends it should nobody be left to do so.
-        self._servers[port] = started = subprocess.Popen(
-            ["timeout", "120", *words], cwd=self._folder, env=environment, stderr=subprocess.DEVNULL
+            self._servers.pop(port).close()
+        self._servers[port] = self._stack.enter_context(ExitStack())
+        self._servers[port].enter_context(
+            running(words, int(port), cwd=self._folder, env=environment)
         )
-        self._stack.callback(stop, started)
-        until = time.monotonic() + PATIENCE
-        while not listens(int(port)):
-            assert started.poll() is None, f"{words} did not start"
-            assert time.monotonic() < until
-            time.sleep(0.02)
 
     def _fetch(self, words: list[str]) -> str:
         """What `curl` would print."""
@@ -123,11 +116,6 @@ class Session:
         with httpx.Client(timeout=PATIENCE, **options) as client:
             response = client.get(url) if data is None else client.post(url, content=data)
         return response.text
-
-
-def stop(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    process.wait(PATIENCE)
 
 
 def test_the_commands_of_the_page_run(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def added(data: Data, load: str) -> Ratio:
 def added_alone(data: Data, load: str) -> float:
     """The same from the parser's own work, measured in memory: a share of no parser's time."""
     each = own(data, load)
-    bare = median(data["times"][load][NONE]) * 1e6 / data["events"][load]
+    bare: float = median(data["times"][load][NONE]) * 1e6 / data["events"][load]
     return (each[WATCHING] - each[NONE]) / bare
 
 
