@@ -67,8 +67,13 @@ def percent(value: Ratio) -> str:
     return f"{more[0]:+.1f} % ({more[1]:+.1f} to {more[2]:+.1f})"
 
 
-def verdict(met: bool) -> str:
-    return "met" if met else "not met"
+def verdict(value: Ratio, least: float = 0, most: float = float("inf")) -> str:
+    """Whether the ratio keeps to the bounds; what the noise is too large to say is not said."""
+    if least <= value.low and value.high <= most:
+        return "met"
+    if value.high < least or most < value.low:
+        return "not met"
+    return "not certain, the spread is too wide"
 
 
 def page(data: Data) -> str:
@@ -102,9 +107,9 @@ def page(data: Data) -> str:
             [
                 [
                     f"{name}: {load.title}",
-                    f"{percent(added(data, name))}, {verdict(added(data, name).value <= 1.05)}",
+                    f"{percent(added(data, name))}, {verdict(added(data, name), most=1.05)}",
                     f"{100 * added_alone(data, name):+.1f} %",
-                    f"{ahead(data, name)}, {verdict(ahead(data, name).value >= 2)}",
+                    f"{ahead(data, name)}, {verdict(ahead(data, name), least=2)}",
                     ceiling(data, name),
                 ]
                 for name, load in LOADS.items()

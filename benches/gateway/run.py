@@ -6,7 +6,7 @@
 The upstream and each relay are processes of their own on this machine. What counts is the processor
 time of the relay's process, so that the load's own work and whoever else uses the machine is not in
 the figures. In every round each relay is started anew and has its turn under each load, in the
-other order every other round; the two whose difference is small have two turns.
+other order every other round; the two whose difference is small have four turns.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ from load import LOADS, STREAMS, drive, events
 from relays import RELAYS, alone, change
 
 HERE = Path(__file__).parent
-ORDER = [page.NONE, page.WATCHING, *list(RELAYS)[2:], page.WATCHING, page.NONE]
+PAIR = [page.NONE, page.WATCHING, page.WATCHING, page.NONE]
+ORDER = [*PAIR, *list(RELAYS)[2:], *PAIR]
 PACKAGES = ("aiohttp", "httptools", "httpx-sse", "openai", "starlette", "uvicorn", "uvloop")
 # Hash seeds change the layout of a process, and so its speed, by chance.
 ENVIRONMENT = {**os.environ, "PYTHONHASHSEED": "0"}
@@ -137,9 +138,11 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=9)
     options.add_argument("--quick", action="store_true", help="two rounds, to ../.work/")
     chosen = options.parse_args()
+    (HERE.parent / ".work").mkdir(exist_ok=True)
     data = measure(2 if chosen.quick else chosen.rounds)
     output = HERE.parent / ".work" / "gateway" if chosen.quick else HERE
     output.mkdir(parents=True, exist_ok=True)
+    (HERE.parent / ".work" / "gateway.json").write_text(json.dumps(data), "utf-8")
     (output / "RESULTS.md").write_text(page.page(data), "utf-8")
     print(page.summary(data))
     print(f"\n{output / 'RESULTS.md'}")
