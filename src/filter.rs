@@ -94,9 +94,7 @@ mod tests {
             let needles: Vec<&[u8]> = words[..count].iter().map(String::as_bytes).collect();
             let filter = Filter::new([], needles.iter().copied());
             for length in [0, 1, 15, 31, 32, 33, 64, 300] {
-                let hay = "needle".repeat(length / 6 + 1)[..length]
-                    .as_bytes()
-                    .to_vec();
+                let hay = "needle".repeat(length / 6 + 1).as_bytes()[..length].to_vec();
                 assert!(!filter.keeps(b"", &hay), "{count} needles, {length} bytes");
                 for place in [0, length / 2, length] {
                     for needle in [needles[0], needles[count - 1]] {
