@@ -112,10 +112,11 @@ def _plain(seen: Inspection, name: str, *, show_data: bool) -> dict[str, Any]:
     """An inspection as JSON."""
 
     def place(found: Place) -> dict[str, Any]:
-        plain: dict[str, Any] = {"line": found.line, "offset": found.offset}
-        if show_data:
-            plain["text"] = found.text.decode(errors="replace")
-        return plain
+        return {"line": found.line, "offset": found.offset}
+
+    def shown(found: Place) -> dict[str, Any]:
+        text = {"text": found.text.decode(errors="replace")} if show_data else {}
+        return {**place(found), **text}
 
     def measured(found: tuple[int, Place] | None) -> dict[str, Any] | None:
         return None if found is None else {"bytes": found[0], **place(found[1])}
@@ -144,7 +145,7 @@ def _plain(seen: Inspection, name: str, *, show_data: bool) -> dict[str, Any]:
                 "severity": found.severity,
                 "message": found.message,
                 "count": found.count,
-                "places": [place(each) for each in found.places],
+                "places": [shown(each) for each in found.places],
             }
             for found in seen.findings
         ],
@@ -199,8 +200,13 @@ class _Report:
         style = self._style
         facts = [_count(seen.size, "byte"), _count(seen.lines, "line")]
         facts.append(_count(seen.events, "event"))
-        dot = f" {style.signs['dot']} "
-        yield f"{style.bold(printable(self._name, self._width))}  {dot.join(facts)}"
+        summary = f" {style.signs['dot']} ".join(facts)
+        title = printable(self._name, self._width)
+        if len(title) + 2 + len(summary) <= self._width:
+            yield f"{style.bold(title)}  {summary}"
+        else:
+            yield style.bold(title)
+            yield from textwrap.wrap(summary, self._width)
         yield ""
         for name, fact in self._facts():
             first, *rest = textwrap.wrap(fact, self._width - 17) or [""]
