@@ -202,7 +202,7 @@ def test_the_facts() -> None:
     assert seen.largest is not None
     assert (seen.largest[0], seen.largest[1].line) == (34, 2)
     assert seen.longest is not None
-    assert (seen.longest[0], seen.longest[1].line, seen.longest[1].offset) == (8, 4, 23)
+    assert (seen.longest[0], seen.longest[1].line, seen.longest[1].offset) == (8, 3, 14)
     assert (seen.last_event_id, seen.retry) == (True, 5)
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 import rapidsse
-from rapidsse._cli import _check, _parse
+from rapidsse._cli import _check, _parse, _record, _replay
 from rapidsse._cli._terminal import EXIT_USAGE, Fault, complain
 
 
@@ -33,6 +33,6 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="rapidsse", description="Tools for Server-Sent Events.")
     parser.add_argument("--version", action="version", version=rapidsse.__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in (_parse, _check):
+    for command in (_parse, _check, _replay, _record):
         command.add(commands)
     return parser.parse_args(arguments)

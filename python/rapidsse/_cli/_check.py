@@ -9,9 +9,8 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rapidsse._cli._inspect import Finding, Inspection, Inspector, Place
 from rapidsse._cli._terminal import (
     Fault,
     Progress,
@@ -22,6 +21,9 @@ from rapidsse._cli._terminal import (
     size_of,
     whole_number,
 )
+
+if TYPE_CHECKING:
+    from rapidsse._cli._inspect import Finding, Inspection, Place
 
 EXIT_FINDINGS = 1
 
@@ -92,6 +94,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _inspect(options: argparse.Namespace) -> Inspection:
+    from rapidsse._cli._inspect import Inspector
+
     inspector = Inspector(done=tuple(options.done), max_buffer_size=options.max_buffer_size)
     file, ours = open_input(options.file)
     progress = Progress(size_of(file))

@@ -10,7 +10,6 @@ for each kind of finding a count with the first few places.
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import json
 import re
@@ -527,6 +526,8 @@ def _hint(line: Place, name: str) -> tuple[Severity, str]:
 @lru_cache(256)
 def _meant(name: str) -> str:
     """The field that a name of no field resembles, or nothing."""
+    import difflib  # few streams need it
+
     close = difflib.get_close_matches(name, _FIELDS, 1, 0.7) if len(name) < 8 else []
     return close[0] if close else ""
 
