@@ -183,7 +183,7 @@ def _script(options: argparse.Namespace, data: bytes) -> list[Reply]:
         if options.chunk is not None:
             raise Fault("--timing does not go with --chunk")
         timing = read_timing(timing_path(options.file))
-    chunk = options.chunk or "event"
+    chunk = "event" if options.chunk is None else options.chunk
     try:
         reply = Reply(
             status=options.status,
