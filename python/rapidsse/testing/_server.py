@@ -22,11 +22,13 @@ from rapidsse.testing._reply import Encoder, Reply
 
 _HEARTBEAT = b": heartbeat\n\n"
 _BLOCK = 64 * 1024
+_CLOSE = ("connection", "close")
 _PREFLIGHT = (
     ("access-control-allow-origin", "*"),
     ("access-control-allow-headers", "*, authorization"),
     ("access-control-allow-methods", "*"),
 )
+_STEPS = 8
 _PATIENCE = 1.0  # seconds for the client's machine to take what was sent before a reset
 
 
@@ -88,53 +90,72 @@ class Server:
         self._cors = cors
         self._told = told
         self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def start(self, port: int = 0) -> int:
         """Listens on 127.0.0.1; returns the port."""
         _h11()
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", port)
         found: int = self._server.sockets[0].getsockname()[1]
         return found
 
     async def close(self) -> None:
         """Ends every connection."""
         assert self._server is not None
+        # A connection that was just accepted is made a few steps of the loop later, which fails
+        # on a server that is closed and leaves its socket open: so no more are accepted first.
+        for listening in self._server.sockets:
+            with contextlib.suppress(NotImplementedError):
+                asyncio.get_running_loop().remove_reader(listening.fileno())
+        for _ in range(_STEPS):
+            await asyncio.sleep(0)
         self._server.close()
-        for task in self._tasks:
+        for task, writer in self._connections.items():
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+            writer.transport.abort()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+        # A transport that was aborted is closed a step later.
+        await asyncio.sleep(0)
+
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
+        self._connections[task] = writer
+        task.add_done_callback(self._connections.pop)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
         # drain() is to wait for every byte, so that what was sent is known.
         writer.transport.set_write_buffer_limits(0)
         try:
-            await self._answer(reader, writer)
-        except (ConnectionError, asyncio.CancelledError):
-            # The client has left, or the server is closed: asyncio would report a connection's
-            # task that ends as cancelled.
-            pass
+            rest: bytes | None = b""
+            while rest is not None:
+                rest = await self._answer(reader, writer, rest)
+        except ConnectionError:
+            pass  # The client has left.
         finally:
-            self._tasks.discard(task)
             writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One request and its response: connections are not kept."""
+    async def _answer(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, rest: bytes
+    ) -> bytes | None:
+        """One request and its response.
+
+        `rest` is what has been read of the request; the result is what has been read of the
+        next, or None if the connection is to be closed.
+        """
         try:
-            request = await _read_request(reader, writer)
+            request, rest = await _read_request(reader, writer, rest)
         except _h11().RemoteProtocolError:
-            writer.write(_head(400, [("content-length", "0")]))
+            writer.write(_head(400, [("content-length", "0"), _CLOSE]))
             await writer.drain()
-            return
+            return None
         if request is None:
-            return
+            return None
         if self._cors and request.method == "OPTIONS":
             writer.write(_head(204, _PREFLIGHT))
             await writer.drain()
-            return
+            return rest
         reply = self._script[min(len(self.requests), len(self._script) - 1)]
         self.requests.append(request)
         response = _Response(reply, request, self.data, reader, writer, cors=self._cors)
@@ -143,6 +164,7 @@ class Server:
         finally:
             if self._told is not None:
                 self._told(response.outcome)
+        return rest if response.keep else None
 
 
 class _Response:
@@ -166,6 +188,7 @@ class _Response:
         self._between = True
         self._body = reply.body(data, request.headers.get("last-event-id", ""))
         self._encoder = Encoder(gzip=reply.gzip)
+        self.keep = False
         self.outcome = Outcome(request, reply.status, length=reply.length(self._body))
 
     async def send(self) -> None:
@@ -180,6 +203,7 @@ class _Response:
         await self._writer.drain()
         if bodiless:
             self.outcome.end = "whole"
+            self.keep = not self._closes
             return
         cut_at = reply.place("cut_at", self._body)
         stall_at = reply.place("stall_at", self._body)
@@ -187,6 +211,7 @@ class _Response:
         stop = min(places, default=None)
         if not await self._send_until(stop):
             self.outcome.end = "whole"
+            self.keep = not self._closes and not reply.length_error
             await self._send_end()
         elif stop == stall_at:
             self.outcome.end = "stall"
@@ -207,10 +232,23 @@ class _Response:
             headers.append(("access-control-allow-origin", "*"))
         if self._chunked and not bodiless:
             headers.append(("transfer-encoding", "chunked"))
-        elif reply.framing == "length":
+        elif reply.framing == "length" and reply.status != 204:
             declared = max(self.outcome.length + reply.length_error, 0)
             headers.append(("content-length", str(declared)))
+        if self._closes:
+            headers.append(_CLOSE)
         return headers
+
+    @property
+    def _closes(self) -> bool:
+        """Whether the connection is closed after the response, as it is told in the head.
+
+        It is not told more often than need be: of a response that has told so, some clients take
+        whatever comes for the whole.
+        """
+        request = self._request
+        asked = "close" in request.headers.get("connection", "").lower()
+        return asked or self._reply.framing == "close" or request.version == "1.0"
 
     @property
     def _chunked(self) -> bool:
@@ -231,6 +269,8 @@ class _Response:
             self._between = piece.between
             if await self._send(self._encoder.encode(piece.data), stop):
                 return True
+        # What follows the end of the compressed body would be no part of it.
+        self._between = self._between and not self._reply.gzip
         return await self._send(self._encoder.finish(), stop)
 
     async def _send(self, data: bytes, stop: int | None) -> bool:
@@ -286,6 +326,7 @@ class _Response:
 
     async def _cut(self) -> None:
         if self._reply.cut == "end":
+            self.keep = self._chunked and not self._closes
             await self._send_end()
         elif self._reply.cut == "garbage":
             self._writer.write(b"no chunk size\r\n")
@@ -316,15 +357,17 @@ async def _taken(connection: Any) -> None:
 
 
 async def _read_request(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> Request | None:
-    """A whole request; None if the client leaves before.
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, rest: bytes
+) -> tuple[Request | None, bytes]:
+    """A whole request, None if the client leaves before; and what was read behind it.
 
     Raises:
         h11.RemoteProtocolError: it is no HTTP.
     """
     h11 = _h11()
     connection = h11.Connection(h11.SERVER)
+    if rest:
+        connection.receive_data(rest)
     head = None
     body = b""
     while True:
@@ -340,15 +383,16 @@ async def _read_request(
         elif isinstance(event, h11.Data):
             body += event.data
         elif head is not None and isinstance(event, h11.EndOfMessage):
-            return Request(
+            request = Request(
                 head.method.decode("ascii"),
                 head.target.decode("latin-1"),
                 {name.decode("ascii"): value.decode("latin-1") for name, value in head.headers},
                 body,
                 head.http_version.decode("ascii"),
             )
+            return request, connection.trailing_data[0]
         else:
-            return None
+            return None, b""
 
 
 def _head(status: int, headers: Sequence[tuple[str, str]]) -> bytes:
@@ -357,7 +401,7 @@ def _head(status: int, headers: Sequence[tuple[str, str]]) -> bytes:
     except ValueError:
         reason = ""
     lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {value}" for name, value in headers)]
-    return "\r\n".join([*lines, "connection: close", "", ""]).encode("latin-1", "replace")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace")
 
 
 def _h11() -> Any:
