@@ -169,7 +169,7 @@ def test_nothing_is_overwritten_where_there_is_no_response(tmp_path: Path) -> No
         ["http://127.0.0.1:9", "-o", "x", "--header", "none"],
         ["http://127.0.0.1:9", "-o", "x", "--header", "@missing"],
         ["http://127.0.0.1:9", "-o", "x", "--data", "@missing"],
-        ["URL", "-o", "x", "--header", "a: secret\x01"],
+        ["URL", "-o", "x", "--header", "a: secret\nb: 1"],
         ["nonsense://x/?key=secret", "-o", "x"],
         ["http://127.0.0.1:secret", "-o", "x"],
     ],
