@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 
-.PHONY: install demo format lint test fuzz bench bench-quick clean
+.PHONY: install systems demo format lint test fuzz bench bench-quick clean
 
 install: $(BIN)/python ## the compiled package, with what it is developed and tested with
 	$(BIN)/pip install -q --disable-pip-version-check --group dev
@@ -12,6 +12,18 @@ install: $(BIN)/python ## the compiled package, with what it is developed and te
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q --upgrade "pip>=25.1"
+
+systems: $(BIN)/python $(VENV)/litellm/installed tests/node/ai/node_modules/installed ## what the tests run beside the package
+
+# LiteLLM's proxy brings half a gigabyte and pins of its own, so it has an environment to itself.
+$(VENV)/litellm/installed: tests/litellm/requirements.txt
+	$(PYTHON) -m venv $(VENV)/litellm
+	$(VENV)/litellm/bin/python -m pip install -q --disable-pip-version-check -r $<
+	touch $@
+
+tests/node/ai/node_modules/installed: tests/node/ai/package-lock.json
+	npm --prefix tests/node/ai ci --silent --no-audit --no-fund --ignore-scripts
+	touch $@
 
 demo: install ## the main job, on a stream that comes with the project
 	$(BIN)/rapidsse parse --json-data examples/chat.sse
@@ -30,7 +42,7 @@ lint: install
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest rapidsse._rapidsse
 
-test: install ## the core, then the installed package with both backends, then the pure one alone
+test: install systems ## the core, then the installed package with both backends, then the pure one alone
 	cargo test -q --no-default-features
 	$(BIN)/python -m pytest -q
 	RAPIDSSE_BACKEND=python $(BIN)/python -m pytest -q
@@ -47,4 +59,4 @@ bench-quick: install ## under two minutes, Python only
 	$(BIN)/python benches/run.py --quick
 
 clean:
-	rm -rf $(VENV) target dist
+	rm -rf $(VENV) target dist tests/node/ai/node_modules

@@ -6,11 +6,17 @@ use std::ops::Range;
 const KEEP: usize = 64 * 1024;
 
 /// Empties a buffer, and gives back what it allocated if that is much.
+#[inline]
 pub fn empty(buffer: &mut Vec<u8>) {
     buffer.clear();
     if buffer.capacity() > KEEP {
-        *buffer = Vec::new();
+        release(buffer);
     }
+}
+
+#[cold]
+fn release(buffer: &mut Vec<u8>) {
+    *buffer = Vec::new();
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +35,8 @@ pub struct Value {
     start: usize,
     end: usize,
     own: Vec<u8>,
+    /// How much the last value took whose memory was given back; in bytes.
+    last: usize,
 }
 
 impl Value {
@@ -74,11 +82,22 @@ impl Value {
     #[inline(always)]
     pub fn keep(&mut self, chunk: &[u8]) {
         if self.place != Place::Own {
+            if self.last > 0 {
+                self.prepare();
+            }
             if self.place == Place::Chunk {
                 self.own.extend_from_slice(&chunk[self.start..self.end]);
             }
             self.place = Place::Own;
         }
+    }
+
+    /// Makes room for another value like the last one, which was large: streams repeat themselves,
+    /// and memory that is not written to costs nothing.
+    #[cold]
+    fn prepare(&mut self) {
+        let last = std::mem::take(&mut self.last);
+        self.own.reserve_exact(last + last / 8);
     }
 
     /// Keeps a value that is a span of the chunk, which is about to end.
@@ -99,10 +118,19 @@ impl Value {
         self.own[joint] = b'\n';
     }
 
+    #[cold]
+    fn give_back(&mut self) {
+        let length = std::mem::take(&mut self.own).len();
+        self.last = if length > KEEP { length } else { 0 };
+    }
+
     #[inline]
     fn clear(&mut self) {
         if self.place == Place::Own {
-            empty(&mut self.own);
+            if self.own.capacity() > KEEP {
+                self.give_back();
+            }
+            self.own.clear();
         }
         self.place = Place::Nothing;
     }
@@ -148,7 +176,7 @@ impl Block {
     }
 
     /// A `data` line ended, all of it in the chunk at hand. Lines are joined with LF.
-    #[inline(always)]
+    #[inline]
     pub fn data_line(&mut self, chunk: &[u8], value: Range<usize>) {
         if self.has(Self::DATA) {
             self.data.join(chunk, value);
@@ -159,6 +187,7 @@ impl Block {
     }
 
     /// A `data` line began; its value follows in pieces.
+    #[inline]
     pub fn open_data_line(&mut self, chunk: &[u8]) {
         self.data.keep(chunk);
         if self.has(Self::DATA) {
@@ -166,6 +195,7 @@ impl Block {
         }
     }
 
+    #[inline]
     pub fn push_data(&mut self, piece: &[u8]) {
         self.data.own.extend_from_slice(piece);
     }
@@ -222,7 +252,7 @@ impl Block {
     }
 
     /// A new block begins. The raw bytes are apart, see [`Block::start_raw`].
-    #[inline]
+    #[inline(always)]
     pub fn clear(&mut self) {
         if self.has(Self::DATA) {
             self.data.clear();

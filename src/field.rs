@@ -40,8 +40,8 @@ pub const HEAD: usize = "retry: ".len();
 #[inline(always)]
 pub fn split(line: &[u8]) -> Line<'_> {
     let (field, rest) = match line {
-        [b'd', b'a', b't', b'a', rest @ ..] => (Field::Data, rest),
         [b':', text @ ..] => return Line::Comment(without_space(text)),
+        [b'd', b'a', b't', b'a', rest @ ..] => (Field::Data, rest),
         [b'e', b'v', b'e', b'n', b't', rest @ ..] => (Field::Event, rest),
         [b'i', b'd', rest @ ..] => (Field::Id, rest),
         [b'r', b'e', b't', b'r', b'y', rest @ ..] => (Field::Retry, rest),
@@ -54,9 +54,18 @@ pub fn split(line: &[u8]) -> Line<'_> {
     }
 }
 
-#[inline]
+/// The value of a `data` line that has a colon, which [`split`] would come to as well.
+#[inline(always)]
+pub fn data(line: &[u8]) -> Option<&[u8]> {
+    line.strip_prefix(b"data:").map(without_space)
+}
+
+#[inline(always)]
 fn without_space(value: &[u8]) -> &[u8] {
-    value.strip_prefix(b" ").unwrap_or(value)
+    match value {
+        [b' ', rest @ ..] => rest,
+        _ => value,
+    }
 }
 
 /// An `id` is ignored if it has U+0000.
@@ -123,6 +132,10 @@ mod tests {
         ];
         for (line, expected) in cases {
             assert_eq!(split(line), expected, "{line:?}");
+            match data(line) {
+                Some(value) => assert_eq!(expected, Line::Field(Field::Data, value)),
+                None => assert!(line == b"data" || !line.starts_with(b"data:")),
+            }
         }
     }
 

@@ -39,14 +39,17 @@ impl Guard {
 
     /// Looks ahead: `coming` bytes add at most two each to the count (one to a value or between
     /// two `data` lines, one to the raw bytes). As long as that cannot exceed the limit nothing
-    /// has to be counted, not even the `count` so far.
-    #[inline]
-    pub fn expect(&mut self, coming: usize, count: impl FnOnce() -> usize) {
-        let growth = coming.saturating_mul(2);
-        self.bound = self.bound.saturating_add(growth);
-        if self.bound > self.limit {
-            self.bound = count().saturating_add(growth);
-        }
+    /// has to be counted. Whether that is so still.
+    #[inline(always)]
+    pub fn expect(&mut self, coming: usize) -> bool {
+        self.bound = self.bound.saturating_add(coming.saturating_mul(2));
+        !self.is_armed()
+    }
+
+    /// Starts anew from a count that is exact, before `coming` bytes.
+    pub fn set(&mut self, count: usize, coming: usize) {
+        self.bound = count;
+        self.expect(coming);
     }
 
     /// Whether the bytes at hand could bring the count above the limit.

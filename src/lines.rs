@@ -4,7 +4,7 @@
 //! is one line end is the parser's to say: it swallows an LF that directly follows a CR, since
 //! the two may come in different chunks.
 
-use crate::scan::{BLOCK, Scan, line_ends_short};
+use crate::scan::{BLOCK, Baseline, Scan, line_ends_short};
 
 /// Blocks without a line end after which the line is taken for a long one.
 const LONG: u32 = 8;
@@ -23,6 +23,17 @@ impl Cursor {
     pub(crate) fn is_new(&self) -> bool {
         self.ends.searched == 0
     }
+
+    /// Finds the line ends of a chunk of a block at most; returns their mask.
+    #[inline(always)]
+    pub(crate) fn search_short(&mut self, chunk: &[u8]) -> u64 {
+        self.ends.mask = match chunk.first_chunk() {
+            Some(block) => Baseline.line_ends(block),
+            None => line_ends_short(chunk),
+        };
+        self.ends.searched = chunk.len();
+        self.ends.mask
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,7 +46,8 @@ pub(crate) struct LineEnds {
 }
 
 impl LineEnds {
-    /// The position of the next CR or LF of `chunk`, which is the same chunk at each call.
+    /// The position of the next CR or LF of `chunk`, which is the same chunk at each call. One that
+    /// is no longer than a block has been searched.
     #[inline(always)]
     pub fn next(&mut self, scan: impl Scan, chunk: &[u8]) -> Option<usize> {
         if self.mask == 0 && !self.search(scan, chunk) {
@@ -46,13 +58,14 @@ impl LineEnds {
         Some(end)
     }
 
-    /// Takes the next line ends, which are `count` and go up to `last`, if they are found already.
+    /// Takes the next line ends, one or two, which go up to `last`, if they are found already.
     #[inline(always)]
     pub fn take(&mut self, last: usize, count: usize) -> bool {
         if last >= self.searched {
             return false;
         }
-        for _ in 0..count {
+        self.mask &= self.mask - 1;
+        if count == 2 {
             self.mask &= self.mask - 1;
         }
         true
@@ -70,7 +83,7 @@ impl LineEnds {
                     _ if rest.is_empty() => 0,
                     // The chunk's last block, less what was searched before.
                     Some(last) => scan.line_ends(last) >> (BLOCK - rest.len()),
-                    None => line_ends_short(rest),
+                    None => 0,
                 };
                 return self.mask != 0;
             };
@@ -94,7 +107,6 @@ impl LineEnds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::Baseline;
 
     #[test]
     fn every_line_end_once_and_in_order() {
@@ -107,8 +119,12 @@ mod tests {
                         _ => b'x',
                     })
                     .collect();
-                let mut ends = LineEnds::default();
-                let found: Vec<_> = std::iter::from_fn(|| ends.next(Baseline, &chunk)).collect();
+                let mut cursor = Cursor::default();
+                if length <= BLOCK {
+                    cursor.search_short(&chunk);
+                }
+                let next = || cursor.ends.next(Baseline, &chunk);
+                let found: Vec<_> = std::iter::from_fn(next).collect();
                 let expected: Vec<_> = (0..length).filter(|i| i % step == 0).collect();
                 assert_eq!(found, expected, "{length} bytes, one in {step}");
             }

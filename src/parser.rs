@@ -10,7 +10,7 @@ use crate::field::{self, Digits, Field, Line};
 use crate::filter::Filter;
 use crate::guard::{Exceeded, Guard, Overflow};
 use crate::lines::{Cursor, LineEnds};
-use crate::scan::{self, BLOCK, Scan, Work, line_ends_short};
+use crate::scan::{BLOCK, Best, Scan, Work};
 use crate::sink::{Event, Flow, Sink};
 
 const BOM: [u8; 3] = *b"\xEF\xBB\xBF";
@@ -30,6 +30,11 @@ pub struct Options {
 
 impl Options {
     pub const MAX_BUFFER_SIZE: usize = 64 * 1024 * 1024;
+
+    /// Whether there is more to tell than events, or of them.
+    fn tell(&self) -> bool {
+        self.comments || self.diagnostics || self.raw
+    }
 }
 
 impl Default for Options {
@@ -108,6 +113,7 @@ struct State {
 pub struct Parser {
     options: Options,
     guard: Guard,
+    best: Best,
     /// Whether lines need more than their rules: a guard that is armed, or something to tell.
     careful: bool,
     state: State,
@@ -140,8 +146,9 @@ impl Parser {
     pub fn new(options: Options) -> Self {
         Parser {
             guard: Guard::new(options.max_buffer_size),
+            best: Best::default(),
+            careful: options.tell(),
             options,
-            careful: false,
             state: State::default(),
         }
     }
@@ -149,6 +156,7 @@ impl Parser {
     /// Begins a new stream with the same options.
     pub fn reset(&mut self) {
         self.guard = Guard::new(self.options.max_buffer_size);
+        self.careful = self.options.tell();
         self.state = State::default();
     }
 
@@ -209,13 +217,14 @@ impl Parser {
         {
             return progress;
         }
+        let best = self.best;
         let lines = Lines {
             parser: self,
             chunk,
             cursor,
             sink,
         };
-        match scan::best(lines) {
+        match best.run(lines) {
             Ok(Flow::Stop) => Progress::Paused,
             Ok(Flow::Continue) => Progress::Done,
             Err(Exceeded) => {
@@ -227,41 +236,56 @@ impl Parser {
     }
 
     /// What is to be done once for a chunk; says so if that was all.
-    #[inline]
+    #[inline(always)]
     fn begin_chunk(&mut self, chunk: &[u8], cursor: &mut Cursor) -> Option<Progress> {
-        if self.state.closed {
-            return Some(if self.state.overflow {
-                Progress::Overflow
-            } else {
-                Progress::Done
-            });
+        if self.state.bom < BOM.len()
+            && let Some(progress) = self.begin_stream(chunk, cursor)
+        {
+            return Some(progress);
         }
-        if self.state.bom < BOM.len() {
-            self.take_bom(chunk, cursor);
+        if !self.guard.expect(chunk.len()) {
+            self.count_anew(chunk.len(), cursor.at);
         }
-        let mut guard = self.guard;
-        guard.expect(chunk.len(), || self.count(cursor.at));
-        self.guard = guard;
-        self.careful = guard.is_armed()
-            || self.options.raw
-            || self.options.comments
-            || self.options.diagnostics;
-        if self.goes_on(chunk) {
-            self.push(chunk);
+        if chunk.len() <= BLOCK && cursor.search_short(chunk) == 0 && self.goes_on(chunk) {
             return Some(Progress::Done);
         }
         None
     }
 
-    /// Whether a few bytes only continue a value, as in a stream that drips.
+    /// The first bytes of a stream, or bytes for a parser that is closed.
+    #[cold]
+    fn begin_stream(&mut self, chunk: &[u8], cursor: &mut Cursor) -> Option<Progress> {
+        if self.state.overflow {
+            return Some(Progress::Overflow);
+        }
+        if self.state.closed {
+            return Some(Progress::Done);
+        }
+        self.take_bom(chunk, cursor);
+        None
+    }
+
+    /// The guard may be exceeded by what is coming, as far as it knows.
+    #[cold]
+    fn count_anew(&mut self, coming: usize, at: usize) {
+        self.guard.set(self.count(at), coming);
+        self.careful = self.guard.is_armed() || self.options.tell();
+    }
+
+    /// Takes in a chunk without a line end if it only continues a line, as in a stream that drips,
+    /// and nobody watches. Says whether it did.
     #[inline(always)]
-    fn goes_on(&self, chunk: &[u8]) -> bool {
-        let decided = !matches!(self.state.partial, Partial::Nothing | Partial::Head);
-        let ends = || match chunk.first_chunk::<BLOCK>() {
-            None => line_ends_short(chunk) != 0,
-            Some(_) => memchr::memchr2(b'\n', b'\r', chunk).is_some(),
-        };
-        decided && !self.careful && chunk.len() <= 2 * BLOCK && !ends()
+    fn goes_on(&mut self, chunk: &[u8]) -> bool {
+        if self.careful {
+            return false;
+        }
+        match self.state.partial {
+            Partial::Nothing | Partial::Head => return false,
+            Partial::Value(Field::Data) => self.state.block.push_data(chunk),
+            Partial::Ignored(_) => {}
+            Partial::Value(_) | Partial::Comment => self.push(chunk),
+        }
+        true
     }
 
     /// Ends the stream. Hands over the unfinished event, if a `data` field had begun: the last
@@ -345,44 +369,49 @@ impl Parser {
     ) -> Result<Flow, Exceeded> {
         let Cursor { mut at, mut ends } = *cursor;
         let mut after_cr = self.state.after_cr;
-        // Only the first line of a chunk can have begun in an earlier one.
-        let mut partial = self.state.partial != Partial::Nothing;
+        // Whether a line needs no more than its rules. One that began in an earlier chunk does; it
+        // can only be the first.
+        let mut plain = !self.careful && self.state.partial == Partial::Nothing;
         let flow = loop {
             let Some(end) = ends.next(scan, chunk) else {
-                if at < chunk.len() {
-                    after_cr = false;
-                }
+                after_cr &= at == chunk.len();
                 self.end_of_chunk(chunk, at)?;
                 break Flow::Continue;
             };
-            let byte = chunk[end];
-            let flow = if partial {
-                partial = false;
-                self.rest_of_line(chunk, at, end, sink)?
-            } else if end > at {
-                let line = field::split(&chunk[at..end]);
-                if let Some((value, last)) = self.lone_data(line, chunk, end, &mut ends) {
-                    let flow = self.end_of_block(chunk, at, Some(value), sink);
-                    after_cr = chunk[last] == b'\r';
-                    at = last + 1;
-                    if flow == Flow::Stop {
-                        break flow;
-                    }
-                    continue;
+            let line = &chunk[at..end];
+            let mut last = end;
+            let flow = if !plain {
+                plain = !self.careful;
+                self.careful_line(chunk, at, end, after_cr, sink)?
+            } else if let Some(value) = field::data(line) {
+                if let Some(blank) = self.lone_data(chunk, end, &mut ends) {
+                    last = blank;
+                    self.end_of_block(chunk, at, Some(value), sink)
+                } else {
+                    let span = end - value.len()..end;
+                    self.state.block.data_line(chunk, span);
+                    Flow::Continue
                 }
-                self.whole_line(line, chunk, at, end, sink)?
-            } else if after_cr && byte == b'\n' {
-                after_cr = false;
-                self.swallow(end)?;
-                at = end + 1;
-                continue;
+            } else if line.is_empty() {
+                let swallowed = after_cr && chunk[end] == b'\n';
+                if !swallowed && self.state.block.has_line() {
+                    self.end_of_block(chunk, at, None, sink)
+                } else {
+                    Flow::Continue
+                }
             } else {
-                self.blank_line(chunk, at, sink)
+                if line[0] != b':' {
+                    self.take_line(chunk, line, end);
+                }
+                Flow::Continue
             };
-            self.state.line += u64::from(self.careful);
-            after_cr = byte == b'\r';
-            at = end + 1;
+            after_cr = chunk[last] == b'\r';
+            at = last + 1;
             if flow == Flow::Stop {
+                if at == chunk.len() {
+                    self.end_of_chunk(chunk, at)?;
+                    break Flow::Continue;
+                }
                 break flow;
             }
         };
@@ -391,65 +420,67 @@ impl Parser {
         Ok(flow)
     }
 
-    /// The value of a block's only `data` line, if its blank line follows at once, and where that
-    /// ends. It is what most streams are made of, and can go out from where it lies.
+    /// Whether a `data` line that ends at `end` is the block's only one and its blank line follows
+    /// at once; where that ends. It is what most streams are made of, and can go out from where it
+    /// lies.
     #[inline(always)]
-    fn lone_data<'a>(
-        &self,
-        line: Line<'a>,
-        chunk: &[u8],
-        end: usize,
-        ends: &mut LineEnds,
-    ) -> Option<(&'a [u8], usize)> {
-        let Line::Field(Field::Data, value) = line else {
-            return None;
-        };
-        if self.careful || self.state.block.has(Block::DATA) {
-            return None;
-        }
+    fn lone_data(&self, chunk: &[u8], end: usize, ends: &mut LineEnds) -> Option<usize> {
         let more = match chunk[end..] {
+            _ if self.state.block.has(Block::DATA) => return None,
             [b'\n', b'\n' | b'\r', ..] | [b'\r', b'\r', ..] => 1,
             [b'\r', b'\n', b'\n' | b'\r', ..] => 2,
             _ => return None,
         };
-        ends.take(end + more, more).then_some((value, end + more))
+        ends.take(end + more, more).then_some(end + more)
+    }
+
+    /// A line that began in an earlier chunk, or of which there is more to do than its rules say.
+    #[inline(never)]
+    fn careful_line<S: Sink>(
+        &mut self,
+        chunk: &[u8],
+        at: usize,
+        end: usize,
+        after_cr: bool,
+        sink: &mut S,
+    ) -> Result<Flow, Exceeded> {
+        let flow = if self.plain_rest(&chunk[at..end]) {
+            return Ok(Flow::Continue);
+        } else if self.state.partial != Partial::Nothing {
+            self.rest_of_line(chunk, at, end, sink)?
+        } else if end > at {
+            self.whole_line(chunk, at, end, sink)?
+        } else if after_cr && chunk[end] == b'\n' {
+            self.swallow(end)?;
+            return Ok(Flow::Continue);
+        } else {
+            self.blank_line(chunk, at, sink)
+        };
+        self.state.line += 1;
+        Ok(flow)
     }
 
     /// A line that lies in the chunk from its first byte to its last.
-    #[inline(always)]
     fn whole_line<S: Sink>(
         &mut self,
-        line: Line<'_>,
         chunk: &[u8],
         at: usize,
         end: usize,
         sink: &mut S,
     ) -> Result<Flow, Exceeded> {
-        if self.careful && self.guard.is_armed() {
+        if self.guard.is_armed() {
+            let line = field::split(&chunk[at..end]);
             self.guard.check(self.count(end) + self.counted(line))?;
         }
-        let ended = if let Line::Field(Field::Data, value) = line {
-            let span = end - value.len()..end;
-            self.state.block.data_line(chunk, span);
-            Ended::Field {
-                field: Field::Data,
-                ignored: false,
-            }
-        } else {
-            self.other_line(line, end)
-        };
-        if self.careful {
-            self.tell(chunk, at, end, ended, sink)
-        } else {
-            Ok(Flow::Continue)
-        }
+        let ended = self.take_line(chunk, &chunk[at..end], end);
+        self.tell(chunk, at, end, ended, sink)
     }
 
-    /// A whole line that is no `data` line takes effect. Its value ends at `end` in the chunk.
-    #[inline(always)]
-    fn other_line(&mut self, line: Line<'_>, end: usize) -> Ended {
+    /// A whole line takes effect, which ends at `end` in the chunk.
+    #[inline(never)]
+    fn take_line(&mut self, chunk: &[u8], line: &[u8], end: usize) -> Ended {
         let block = &mut self.state.block;
-        let (field, value) = match line {
+        let (field, value) = match field::split(line) {
             Line::Field(field, value) => (field, value),
             Line::Comment(_) => return Ended::Comment,
             Line::Unknown => {
@@ -457,11 +488,13 @@ impl Parser {
                 return Ended::Unknown;
             }
         };
-        block.note(Block::FIELD);
         let span = end - value.len()..end;
         let mut ignored = false;
+        if field != Field::Data {
+            block.note(Block::FIELD);
+        }
         match field {
-            Field::Data => {}
+            Field::Data => block.data_line(chunk, span),
             Field::Event => block.event.set(span),
             Field::Id if field::is_valid_id(value) => block.id.set(span),
             Field::Id => ignored = true,
@@ -475,7 +508,6 @@ impl Parser {
     }
 
     /// What there is to tell of a whole line, and the guard's count of it.
-    #[cold]
     fn tell<S: Sink>(
         &mut self,
         chunk: &[u8],
@@ -513,6 +545,9 @@ impl Parser {
         }
         let ended = self.end_partial(chunk);
         let mut flow = Flow::Continue;
+        if !self.careful {
+            return Ok(flow);
+        }
         if self.options.diagnostics {
             let watch = std::mem::take(&mut self.state.watch);
             let (valid, name) = (watch.is_valid_utf8(), unknown_name(watch.start()));
@@ -520,8 +555,8 @@ impl Parser {
         }
         if self.options.comments && ended == Ended::Comment {
             flow = sink.comment(&self.state.value);
+            empty(&mut self.state.value);
         }
-        empty(&mut self.state.value);
         self.guard.check(self.count(end + 1))?;
         Ok(flow)
     }
@@ -541,9 +576,8 @@ impl Parser {
     }
 
     /// The end of a block: its ID becomes the last event ID, its data an event.
-    #[inline(always)]
     fn blank_line<S: Sink>(&mut self, chunk: &[u8], at: usize, sink: &mut S) -> Flow {
-        if self.careful && self.options.raw {
+        if self.options.raw {
             self.state.block.keep_raw(chunk, at, at + 1);
         }
         let flow = if self.state.block.has_line() {
@@ -551,7 +585,7 @@ impl Parser {
         } else {
             Flow::Continue
         };
-        if self.careful && self.options.raw {
+        if self.options.raw {
             self.state.block.start_raw(at + 1);
         }
         flow
@@ -603,7 +637,7 @@ impl Parser {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn end_of_chunk(&mut self, chunk: &[u8], at: usize) -> Result<(), Exceeded> {
         if at < chunk.len() {
             if self.state.partial == Partial::Nothing {
@@ -611,7 +645,9 @@ impl Parser {
             }
             self.piece(chunk, chunk.len(), &chunk[at..])?;
         }
-        self.state.block.outlive(chunk);
+        if self.state.block.has_line() {
+            self.state.block.outlive(chunk);
+        }
         if self.options.raw {
             self.state.block.keep_raw(chunk, chunk.len(), 0);
         }
@@ -620,9 +656,13 @@ impl Parser {
     }
 
     /// Takes in a piece of a line that is not whole; `end` is where it ends in the chunk.
+    #[inline]
     fn piece(&mut self, chunk: &[u8], end: usize, mut piece: &[u8]) -> Result<(), Exceeded> {
         if self.options.diagnostics {
             self.state.watch.push(piece);
+        }
+        if !self.careful && self.plain_piece(chunk, piece) {
+            return Ok(());
         }
         let state = &mut self.state;
         if matches!(state.partial, Partial::Nothing | Partial::Head) {
@@ -631,15 +671,15 @@ impl Parser {
             state.head[state.head_len..][..taken].copy_from_slice(&piece[..taken]);
             state.head_len += taken;
             if state.head_len == field::HEAD {
-                self.decide(chunk);
+                self.end_head(chunk);
             }
             piece = &piece[taken..];
         }
-        let counts = matches!(
-            self.state.partial,
-            Partial::Value(Field::Data | Field::Event | Field::Id) | Partial::Comment
-        );
         if self.guard.is_armed() {
+            let counts = matches!(
+                self.state.partial,
+                Partial::Value(Field::Data | Field::Event | Field::Id) | Partial::Comment
+            );
             self.guard
                 .check(self.count(end) + if counts { piece.len() } else { 0 })?;
         }
@@ -647,12 +687,57 @@ impl Parser {
         Ok(())
     }
 
-    /// The first bytes of a cut line decide what it is and where its value goes.
-    fn decide(&mut self, chunk: &[u8]) {
+    /// Takes in what most pieces are, if nobody watches. Says whether it did.
+    #[inline(always)]
+    fn plain_piece(&mut self, chunk: &[u8], piece: &[u8]) -> bool {
+        match self.state.partial {
+            Partial::Value(Field::Data) => self.state.block.push_data(piece),
+            Partial::Ignored(_) => {}
+            Partial::Nothing if piece.len() >= field::HEAD || piece[0] == b':' => {
+                if let Some(value) = field::data(piece) {
+                    self.state.partial = Partial::Value(Field::Data);
+                    self.state.block.open_data_line(chunk);
+                    self.state.block.push_data(value);
+                } else {
+                    let value = self.decide(chunk, piece);
+                    self.push(value);
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Ends a line that began in an earlier chunk, if it is one of the two that most are and
+    /// nobody watches. Says whether it did.
+    #[inline(always)]
+    fn plain_rest(&mut self, rest: &[u8]) -> bool {
+        match self.state.partial {
+            _ if self.careful => return false,
+            Partial::Value(Field::Data) => {
+                self.state.block.push_data(rest);
+                self.state.block.note(Block::DATA);
+            }
+            Partial::Ignored(Ended::Comment) => {}
+            _ => return false,
+        }
+        self.state.partial = Partial::Nothing;
+        true
+    }
+
+    /// The first bytes of a cut line decide what it is.
+    fn end_head(&mut self, chunk: &[u8]) {
+        let head = self.state.head;
+        let length = std::mem::take(&mut self.state.head_len);
+        let value = self.decide(chunk, &head[..length]);
+        self.push(value);
+    }
+
+    /// Decides what a cut line is; what is returned is the value as far as it came.
+    #[inline]
+    fn decide<'a>(&mut self, chunk: &[u8], head: &'a [u8]) -> &'a [u8] {
         let state = &mut self.state;
-        let head = state.head;
-        let head = &head[..std::mem::take(&mut state.head_len)];
-        let value = match field::split(head) {
+        match field::split(head) {
             Line::Field(field, value) => {
                 state.partial = Partial::Value(field);
                 if field == Field::Data {
@@ -666,14 +751,13 @@ impl Parser {
             }
             Line::Comment(_) => {
                 state.partial = Partial::Ignored(Ended::Comment);
-                return;
+                &[]
             }
             Line::Unknown => {
                 state.partial = Partial::Ignored(Ended::Unknown);
-                return;
+                &[]
             }
-        };
-        self.push(value);
+        }
     }
 
     #[inline]
@@ -692,7 +776,7 @@ impl Parser {
     /// A cut line ended: what was decided about it takes effect.
     fn end_partial(&mut self, chunk: &[u8]) -> Ended {
         if self.state.partial == Partial::Head {
-            self.decide(chunk);
+            self.end_head(chunk);
         }
         let state = &mut self.state;
         let mut ignored = false;
@@ -704,7 +788,10 @@ impl Parser {
                     Field::Id if field::is_valid_id(&state.value) => {
                         state.block.id.set_own(&mut state.value);
                     }
-                    Field::Id => ignored = true,
+                    Field::Id => {
+                        empty(&mut state.value);
+                        ignored = true;
+                    }
                     Field::Retry => {
                         let digits = std::mem::take(&mut state.digits);
                         ignored = self.end_retry(digits);

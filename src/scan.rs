@@ -36,13 +36,36 @@ pub trait Work {
     fn run(self, scan: impl Scan) -> Self::Output;
 }
 
-/// Does the work in code that is compiled for the best scan of this processor.
-#[inline(always)]
-pub fn best<W: Work>(work: W) -> W::Output {
+/// The best scan of this processor.
+#[derive(Clone, Copy, Debug)]
+pub struct Best {
     #[cfg(target_arch = "x86_64")]
-    if let Some(wide) = wide::Wide::detect() {
-        return wide.run(work);
+    wide: Option<wide::Wide>,
+}
+
+impl Default for Best {
+    fn default() -> Self {
+        Best {
+            #[cfg(target_arch = "x86_64")]
+            wide: wide::Wide::detect(),
+        }
     }
+}
+
+impl Best {
+    /// Does the work in code that is compiled for the scan.
+    #[inline(always)]
+    pub fn run<W: Work>(self, work: W) -> W::Output {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(wide) = self.wide {
+            return wide.run(work);
+        }
+        baseline(work)
+    }
+}
+
+#[inline(never)]
+fn baseline<W: Work>(work: W) -> W::Output {
     work.run(Baseline)
 }
 
@@ -55,11 +78,10 @@ mod wide {
     };
 
     /// Proof that the processor has AVX2 and BMI1: only `detect` makes one.
-    #[derive(Clone, Copy)]
+    #[derive(Clone, Copy, Debug)]
     pub struct Wide(());
 
     impl Wide {
-        #[inline(always)]
         pub fn detect() -> Option<Self> {
             (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1"))
                 .then_some(Wide(()))
@@ -216,7 +238,7 @@ mod tests {
         for _ in 0..20_000 {
             let block: [u8; BLOCK] = std::array::from_fn(|_| sample(&mut seed));
             assert_eq!(Baseline.line_ends(&block), naive(&block));
-            assert_eq!(best(Mask(&block)), naive(&block));
+            assert_eq!(Best::default().run(Mask(&block)), naive(&block));
             let piece = block.first_chunk::<16>().unwrap();
             assert_eq!(portable::line_ends_16(piece), naive(piece));
             let n = (seed >> 40) as usize % BLOCK;

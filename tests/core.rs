@@ -57,11 +57,38 @@ fn expected(event: &Value) -> Plain {
     )
 }
 
-fn check<'a>(case: &Value, chunks: impl Iterator<Item = &'a [u8]>) {
-    let mut parser = Parser::new(Options {
-        comments: true,
-        ..Options::default()
-    });
+/// With nothing to tell but events, with comments, with all there is, and with a limit that is
+/// near but not exceeded: each goes other ways through the parser.
+fn options(length: usize) -> [Options; 4] {
+    let plain = Options::default;
+    [
+        plain(),
+        Options {
+            comments: true,
+            ..plain()
+        },
+        Options {
+            comments: true,
+            diagnostics: true,
+            raw: true,
+            ..plain()
+        },
+        Options {
+            max_buffer_size: Some(length.max(1)),
+            ..plain()
+        },
+    ]
+}
+
+fn check<'a>(case: &Value, chunks: impl Iterator<Item = &'a [u8]> + Clone) {
+    for options in options(chunks.clone().map(<[u8]>::len).sum()) {
+        check_with(options, case, chunks.clone());
+    }
+}
+
+fn check_with<'a>(options: Options, case: &Value, chunks: impl Iterator<Item = &'a [u8]>) {
+    let comments_wanted = options.comments;
+    let mut parser = Parser::new(options);
     let mut items = Collector::default();
     for chunk in chunks {
         parser.feed(chunk, &mut items).unwrap();
@@ -80,6 +107,7 @@ fn check<'a>(case: &Value, chunks: impl Iterator<Item = &'a [u8]>) {
         .unwrap()
         .iter()
         .map(text)
+        .filter(|_| comments_wanted)
         .collect();
     assert_eq!(items.comments, comments, "{name}");
     assert_eq!(parser.retry(), case["retry"].as_u64(), "{name}");

@@ -104,23 +104,20 @@ impl Maker {
         event: Event<'_>,
         id: *mut ffi::PyObject,
     ) -> Option<Py<PyAny>> {
-        let retry = match event.retry {
-            // SAFETY: attached; None lives for ever.
-            None => unsafe { ffi::Py_NewRef(ffi::Py_None()) },
-            // SAFETY: attached.
-            Some(milliseconds) => unsafe { ffi::PyLong_FromUnsignedLongLong(milliseconds) },
-        };
-        let raw = match event.raw {
-            // SAFETY: attached; None lives for ever.
-            None => unsafe { ffi::Py_NewRef(ffi::Py_None()) },
-            // SAFETY: attached; pointer and length are those of a slice.
-            Some(raw) => unsafe {
-                ffi::PyBytes_FromStringAndSize(raw.as_ptr().cast(), raw.len().cast_signed())
-            },
-        };
-        let name = self.event_type(py, event.event);
-        // SAFETY: attached; every value is owned and exact, or null.
+        // SAFETY: attached. Pointer and length are those of a slice. `new_event` is given owned
+        // references, exact, or null.
         unsafe {
+            let retry = match event.retry {
+                None => ffi::Py_NewRef(ffi::Py_None()),
+                Some(milliseconds) => ffi::PyLong_FromUnsignedLongLong(milliseconds),
+            };
+            let raw = match event.raw {
+                None => ffi::Py_NewRef(ffi::Py_None()),
+                Some(raw) => {
+                    ffi::PyBytes_FromStringAndSize(raw.as_ptr().cast(), raw.len().cast_signed())
+                }
+            };
+            let name = self.event_type(py, event.event);
             let data = str_from_utf8(event.data);
             let made = new_event(name, data, id, retry, raw);
             Bound::from_owned_ptr_or_opt(py, made).map(Bound::unbind)
@@ -154,11 +151,18 @@ impl Maker {
                     Flow::Continue
                 }
             }
-            None => {
-                self.failed = true;
-                Flow::Stop
-            }
+            None => self.fail(),
         }
+    }
+
+    /// An object could not be made. What is there already waits for its turn.
+    #[cold]
+    fn fail(&mut self) -> Flow {
+        if let Some(first) = self.first.take() {
+            self.items.insert(0, first);
+        }
+        self.failed = true;
+        Flow::Stop
     }
 
     fn push_new(&mut self, py: Python<'_>, made: PyResult<Py<PyAny>>) -> Flow {
@@ -186,7 +190,9 @@ impl Sink for Maker {
         };
         match text {
             Some(text) => std::mem::replace(&mut self.last_event_id, text.unbind()).drop_ref(py),
-            None => self.failed = true,
+            None => {
+                let _ = self.fail();
+            }
         }
     }
 

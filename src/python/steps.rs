@@ -51,42 +51,54 @@ pub struct Inner {
 impl Inner {
     #[inline(always)]
     fn step(&mut self, py: Python<'_>) -> Step {
-        if let Some(item) = self.ready() {
+        let Some(chunk) = self.chunk.as_ref().filter(|_| self.maker.items.is_empty()) else {
+            return self.between_chunks();
+        };
+        let bytes = chunk.as_bytes(py);
+        let progress = self.core.step(bytes, &mut self.cursor, &mut self.maker);
+        if progress == Progress::Paused
+            && let Some(item) = self.maker.first.take()
+        {
             return Step::Item(item);
+        }
+        self.chunk_done(py, progress)
+    }
+
+    /// The chunk is parsed, or an object could not be made.
+    #[inline(never)]
+    fn chunk_done(&mut self, py: Python<'_>, progress: Progress) -> Step {
+        match progress {
+            Progress::Paused => {}
+            Progress::Done => self.chunk.take().map_or((), |chunk| chunk.drop_ref(py)),
+            Progress::Overflow => self.ended = true,
+        }
+        if std::mem::take(&mut self.maker.failed) {
+            return Step::Failed;
+        }
+        match self.maker.first.take() {
+            Some(item) => Step::Item(item),
+            None if self.ended => self.overflow_or_end(),
+            None => {
+                self.pulling = true;
+                Step::Chunk
+            }
+        }
+    }
+
+    /// There is no chunk at hand, or the last line made more than one item.
+    #[inline(never)]
+    fn between_chunks(&mut self) -> Step {
+        if !self.maker.items.is_empty() {
+            return Step::Item(self.maker.items.remove(0));
         }
         if self.pulling {
             return Step::Busy;
-        }
-        if let Some(chunk) = &self.chunk {
-            let bytes = chunk.as_bytes(py);
-            let progress = self.core.step(bytes, &mut self.cursor, &mut self.maker);
-            match progress {
-                Progress::Paused => {}
-                Progress::Done => self.chunk.take().map_or((), |chunk| chunk.drop_ref(py)),
-                Progress::Overflow => self.ended = true,
-            }
-            if std::mem::take(&mut self.maker.failed) {
-                return Step::Failed;
-            }
-            if let Some(item) = self.ready() {
-                return Step::Item(item);
-            }
         }
         if self.ended {
             return self.overflow_or_end();
         }
         self.pulling = true;
         Step::Chunk
-    }
-
-    /// The next of the items made; the last line made at most two.
-    #[inline(always)]
-    fn ready(&mut self) -> Option<Py<PyAny>> {
-        let first = self.maker.first.take();
-        if first.is_some() && !self.maker.items.is_empty() {
-            self.maker.first = Some(self.maker.items.remove(0));
-        }
-        first
     }
 
     #[cold]

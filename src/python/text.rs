@@ -9,6 +9,8 @@ use std::ptr;
 
 use pyo3::ffi;
 
+use crate::scan::{Best, Scan, Work};
+
 /// A new `str`: UTF-8 decoded, with U+FFFD for each maximal part that is none. Null and an
 /// exception set when memory is short.
 ///
@@ -29,29 +31,55 @@ pub unsafe fn str_from_utf8(bytes: &[u8]) -> *mut ffi::PyObject {
 /// Whether no byte has its top bit set. Looks at the last bytes twice rather than one by one.
 #[inline(always)]
 fn is_ascii(bytes: &[u8]) -> bool {
-    #[inline(always)]
-    fn any<const N: usize>(piece: &[u8; N]) -> u8 {
-        piece.iter().fold(0, |any, byte| any | byte)
-    }
-    if let Some(last) = bytes.last_chunk::<32>() {
-        let (long, rest) = bytes.as_chunks::<128>();
-        if long.iter().any(|piece| any(piece) >= 0x80) {
-            return false;
-        }
-        let (pieces, _) = rest.as_chunks::<32>();
-        let seen = pieces
-            .iter()
-            .fold(any(last), |seen, piece| seen | any(piece));
-        seen < 0x80
+    let seen = if bytes.len() > LONG {
+        return Best::default().run(IsAscii(bytes));
+    } else if let Some(last) = bytes.last_chunk::<32>() {
+        let (pieces, _) = bytes.as_chunks::<32>();
+        any(pieces, last)
     } else if let (Some(first), Some(last)) = (bytes.first_chunk::<16>(), bytes.last_chunk::<16>())
     {
-        any(first) | any(last) < 0x80
-    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
-        (u64::from_ne_bytes(*first) | u64::from_ne_bytes(*last)) & TOP_BITS == 0
-    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        any(first) | any(last) < 0x80
+        let [first, last] = [first, last].map(|half| u128::from_ne_bytes(*half));
+        (first | last) as u64 | ((first | last) >> 64) as u64
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        u64::from_ne_bytes(*first) | u64::from_ne_bytes(*last)
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        u64::from(u32::from_ne_bytes(*first) | u32::from_ne_bytes(*last))
     } else {
-        bytes.iter().fold(0, |any, byte| any | byte) < 0x80
+        u64::from(bytes.iter().fold(0, |any, byte| any | byte))
+    };
+    seen & TOP_BITS == 0
+}
+
+/// All bytes, or-ed together in eight.
+#[inline(always)]
+fn any(pieces: &[[u8; 32]], last: &[u8; 32]) -> u64 {
+    let words = |piece: &[u8; 32]| {
+        let (words, _) = piece.as_chunks::<8>();
+        [words[0], words[1], words[2], words[3]].map(u64::from_ne_bytes)
+    };
+    let mut seen = words(last);
+    for piece in pieces {
+        for (seen, word) in seen.iter_mut().zip(words(piece)) {
+            *seen |= word;
+        }
+    }
+    seen[0] | seen[1] | seen[2] | seen[3]
+}
+
+/// From here on it pays to look for the widest registers; in bytes.
+const LONG: usize = 1024;
+
+/// The question [`is_ascii`] for many bytes.
+struct IsAscii<'a>(&'a [u8]);
+
+impl Work for IsAscii<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self, _: impl Scan) -> bool {
+        let (pieces, rest) = self.0.as_chunks::<256>();
+        let top_bits = |bytes: &[u8]| bytes.iter().fold(0, |any, byte| any | byte) >= 0x80;
+        !pieces.iter().any(|piece| top_bits(piece)) && !top_bits(rest)
     }
 }
 
@@ -62,12 +90,14 @@ const TOP_BITS: u64 = 0x8080_8080_8080_8080;
 /// The thread must be attached; `bytes` must be ASCII.
 #[inline(always)]
 unsafe fn str_from_ascii(bytes: &[u8]) -> *mut ffi::PyObject {
-    // SAFETY: a compact ASCII str has room for exactly its length in one-byte characters, and
-    // nobody else knows the new object yet. (The one empty str is not written to.)
+    // SAFETY: the characters of a compact ASCII str follow its head, one byte each, exactly as many
+    // as its length, and nobody else knows the new object yet. (Nothing is written to the one empty
+    // str.)
     unsafe {
         let text = ffi::PyUnicode_New(bytes.len().cast_signed(), 127);
-        if !text.is_null() && !bytes.is_empty() {
-            ptr::copy_nonoverlapping(bytes.as_ptr(), ffi::PyUnicode_1BYTE_DATA(text), bytes.len());
+        if !text.is_null() {
+            let characters = text.cast::<ffi::PyASCIIObject>().add(1).cast();
+            ptr::copy_nonoverlapping(bytes.as_ptr(), characters, bytes.len());
         }
         text
     }
@@ -88,7 +118,7 @@ unsafe fn str_from_wide(bytes: &[u8]) -> *mut ffi::PyObject {
             )
         };
     };
-    let (characters, largest) = measure(bytes);
+    let (characters, largest) = Best::default().run(Measure(bytes));
     let widest = match largest {
         ..0xC4 => 0xFF,
         0xC4..0xF0 => 0xFFFF,
@@ -110,20 +140,41 @@ unsafe fn str_from_wide(bytes: &[u8]) -> *mut ffi::PyObject {
     }
 }
 
-/// The number of characters of valid UTF-8, and its largest byte.
-fn measure(bytes: &[u8]) -> (usize, u8) {
-    let mut continuations = 0;
-    let mut largest = 0;
-    // In pieces, so that a byte can count them.
-    for piece in bytes.chunks(128) {
-        let mut count = 0u8;
-        for &byte in piece {
-            count += u8::from(byte.cast_signed() < -64);
-            largest = largest.max(byte);
+/// Counts the characters of valid UTF-8 and finds its largest byte.
+struct Measure<'a>(&'a [u8]);
+
+impl Work for Measure<'_> {
+    type Output = (usize, u8);
+
+    #[inline(always)]
+    fn run(self, _: impl Scan) -> (usize, u8) {
+        let (pieces, rest) = self.0.as_chunks::<LANES>();
+        // Zeros change neither.
+        let mut last = [0; LANES];
+        last[..rest.len()].copy_from_slice(rest);
+        let mut largest = [0; LANES];
+        let mut continuations = look(&[last], &mut largest);
+        for pieces in pieces.chunks(255) {
+            continuations += look(pieces, &mut largest);
         }
-        continuations += usize::from(count);
+        let largest = largest.iter().fold(0, |largest, byte| largest.max(*byte));
+        (self.0.len() - continuations, largest)
     }
-    (bytes.len() - continuations, largest)
+}
+
+const LANES: usize = 32;
+
+/// The number of bytes that continue a character, in no more pieces than a byte can count.
+#[inline(always)]
+fn look(pieces: &[[u8; LANES]], largest: &mut [u8; LANES]) -> usize {
+    let mut counts = [0u8; LANES];
+    for piece in pieces {
+        for lane in 0..LANES {
+            counts[lane] += u8::from(piece[lane].cast_signed() < -64);
+            largest[lane] = largest[lane].max(piece[lane]);
+        }
+    }
+    counts.map(usize::from).iter().sum()
 }
 
 /// A width of characters in a `str`.

@@ -1,0 +1,1 @@
+"""The names of other packages over rapidsse, a module for each, imported only when asked for."""
