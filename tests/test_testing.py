@@ -143,7 +143,7 @@ def test_a_wrong_parser_is_told_which_events(tmp_path: Path) -> None:
     assert "event 2: ('message', 'pine', '') is missing" in done.stdout
 
 
-def test_what_a_user_calls_sse_case_stays_the_users(tmp_path: Path) -> None:
+def test_the_users_own_sse_case_and_the_end_of_fault_servers(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(
         "import pytest\n"
         "@pytest.fixture(params=[1, 2])\n"
@@ -161,13 +161,7 @@ def test_what_a_user_calls_sse_case_stays_the_users(tmp_path: Path) -> None:
         "def test_another(sse_case, other):\n"
         "    assert (sse_case, other) == (4, 3)\n"
     )
-    done = run_pytest(tmp_path, "-q")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "4 passed" in done.stdout
-
-
-def test_fault_servers_end_with_the_test(tmp_path: Path) -> None:
-    (tmp_path / "test_mine.py").write_text(
+    (tmp_path / "test_faults.py").write_text(
         "import threading, urllib.request\n"
         "def test_mine(fault_server):\n"
         "    one = fault_server(b'data: 1\\n\\n')\n"
@@ -181,6 +175,7 @@ def test_fault_servers_end_with_the_test(tmp_path: Path) -> None:
     )
     done = run_pytest(tmp_path, "-q", "-W", "error")
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "6 passed" in done.stdout
 
 
 def test_a_run_that_uses_none_of_it_imports_nothing(tmp_path: Path) -> None:
