@@ -35,7 +35,7 @@ def timing(path: Path) -> list[dict[str, Any]]:
 
 def test_the_bytes_and_when_they_came(tmp_path: Path) -> None:
     path = tmp_path / "stream.sse"
-    with FaultServer(BYTES, chunk=100, delay=0.03) as server:
+    with FaultServer(BYTES, chunk=200, delay=0.2) as server:
         done = record(server.url, "-o", path)
     assert (done.returncode, done.stdout) == (0, "")
     assert path.read_bytes() == BYTES
@@ -44,7 +44,8 @@ def test_the_bytes_and_when_they_came(tmp_path: Path) -> None:
     assert all(set(chunk) == {"at", "bytes"} for chunk in chunks)
     times = [chunk["at"] for chunk in chunks]
     assert times == sorted(times)
-    assert times[-1] >= 0.03 * (len(BYTES) // 100)
+    # The pauses are longer: this machine may be late to look.
+    assert times[-1] >= 0.1 * (len(BYTES) // 200)
 
 
 def test_it_is_played_back_as_it_was(tmp_path: Path) -> None:
@@ -52,7 +53,7 @@ def test_it_is_played_back_as_it_was(tmp_path: Path) -> None:
     path.write_bytes(STREAM)
     third = len(STREAM) // 3
     (tmp_path / "stream.sse.timing.jsonl").write_text(
-        f'{{"at": 0.0, "bytes": {third}}}\n{{"at": 0.3, "bytes": {len(STREAM) - third}}}\n'
+        f'{{"at": 0.0, "bytes": {third}}}\n{{"at": 0.4, "bytes": {len(STREAM) - third}}}\n'
     )
     with replaying("--timing", folder=tmp_path) as server:
         arrived = []
@@ -63,9 +64,9 @@ def test_it_is_played_back_as_it_was(tmp_path: Path) -> None:
         again = tmp_path / "again.sse"
         assert record(server.url, "-o", again).returncode == 0
     assert [chunk for _, chunk in arrived] == [STREAM[:third], STREAM[third:]]
-    assert arrived[1][0] >= 0.25
+    assert arrived[1][0] >= 0.2
     assert [chunk["bytes"] for chunk in timing(again)] == [third, len(STREAM) - third]
-    assert timing(again)[1]["at"] >= 0.25
+    assert timing(again)[1]["at"] >= 0.2
 
 
 def test_what_is_sent_and_that_it_is_not_written(tmp_path: Path) -> None:

@@ -178,6 +178,22 @@ def test_the_users_own_sse_case_and_the_end_of_fault_servers(tmp_path: Path) -> 
     assert "6 passed" in done.stdout
 
 
+def test_the_package_may_be_imported_before_pytest(tmp_path: Path) -> None:
+    """pytest would warn of a plugin's package that is; here that is an error."""
+    (tmp_path / "test_mine.py").write_text("def test_mine():\n    pass\n")
+    code = "import rapidsse, pytest; raise SystemExit(pytest.main(['-q', '-W', 'error']))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(PACKAGES)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_a_run_that_uses_none_of_it_imports_nothing(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(
         "import sys\n"
