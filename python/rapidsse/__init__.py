@@ -7,6 +7,7 @@ the package was imported before; nothing here needs it.
 from importlib import metadata as _metadata
 from typing import TYPE_CHECKING
 
+from rapidsse import completion
 from rapidsse._backend import choose as _choose
 from rapidsse._errors import (
     BufferSizeExceeded,
@@ -15,6 +16,7 @@ from rapidsse._errors import (
     SSEError,
     StreamInterrupted,
 )
+from rapidsse._stream import EventStream
 
 BACKEND, _backend_module = _choose()
 
@@ -53,6 +55,7 @@ __all__ = [
     "Comment",
     "Diagnostic",
     "EventIterator",
+    "EventStream",
     "Parser",
     "ParserClosed",
     "ResponseError",
@@ -61,6 +64,7 @@ __all__ = [
     "StreamInterrupted",
     "__version__",
     "aiter_events",
+    "completion",
     "iter_events",
     "parse",
 ]
