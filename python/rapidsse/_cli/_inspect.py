@@ -10,18 +10,24 @@ for each kind of finding a count with the first few places.
 
 from __future__ import annotations
 
-import itertools
-import json
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import rapidsse
+from rapidsse._cli._hints import (
+    BOM,
+    FIELDS,
+    MARKERS,
+    Severity,
+    is_fused,
+    is_several,
+    looks_like_json,
+    not_json,
+    unknown_line,
+)
 
-_FIELDS = ("data", "event", "id", "retry")
-_NAMES = frozenset(name.encode() for name in _FIELDS)
-_BOM = b"\xef\xbb\xbf"
+_NAMES = frozenset(name.encode() for name in FIELDS)
 
 # A longer line is looked at in pieces: its beginning tells what it is.
 _PIECE = 64 * 1024
@@ -45,11 +51,6 @@ _CUTTERS = {
 _ENDINGS = {b"\n": "LF", b"\r\n": "CRLF", b"\r": "CR"}
 
 _DOUBLED = re.compile(rb" ?(?:data|event|id|retry):")
-_FUSED = re.compile(r"(?:data|event|id|retry):")
-_LOOKS_LIKE_JSON = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\"])")
-_MARKERS = ("[DONE]", "message_stop", "response.completed")
-
-Severity = Literal["error", "warning"]
 
 
 class Place(NamedTuple):
@@ -147,7 +148,7 @@ class Inspector:
     def __init__(self, *, done: tuple[str, ...] = (), max_buffer_size: int) -> None:
         self.seen = Inspection()
         self._done = done
-        self._markers = done or _MARKERS
+        self._markers = done or MARKERS
         self._parser = rapidsse.Parser(
             comments=True, diagnostics=True, max_buffer_size=max_buffer_size
         )
@@ -181,7 +182,7 @@ class Inspector:
     def feed(self, block: bytes) -> None:
         """Looks at the next bytes."""
         if not self.seen.size:
-            self.seen.bom = block.startswith(_BOM)
+            self.seen.bom = block.startswith(BOM)
         self.seen.size += len(block)
         text = self._rest + block
         cutters = {name for sequence, name in _CUTTERS.items() if sequence in text}
@@ -244,10 +245,10 @@ class Inspector:
     def _begin(self, body: bytes) -> None:
         """The beginning of a line that is not blank."""
         start = body[:_SHOWN]
-        content = start.removeprefix(_BOM) if self._line.offset == 0 else start
+        content = start.removeprefix(BOM) if self._line.offset == 0 else start
         if self._first is None:
             self._first = self._line
-            self._first_is_json = content[:1] in b"{[" and _json(body) is None
+            self._first_is_json = content[:1] in b"{[" and not_json(body) is None
         if content.startswith(b":"):
             return
         self._json_lines += content[:1] in b"{["
@@ -319,7 +320,7 @@ class Inspector:
             self._invalid_utf_8(body)
         elif item.kind == "unknown-field":
             self._stray = True
-            severity, message = _hint(self._line, item.detail)
+            severity, message = unknown_line(self._line.text, item.detail)
             self._find("unknown-field", severity, message, self._line)
         elif item.kind == "no-data":
             self.seen.no_data += 1
@@ -368,14 +369,14 @@ class Inspector:
     def _text(self, data: str, kind: str, place: Place) -> None:
         """Is it JSON, and if not, why?"""
         before, self._before = self._before, ""
-        if data in self._markers or data in _MARKERS:
+        if data in self._markers or data in MARKERS:
             return
         texts = self._texts.setdefault(kind, _Texts())
-        fault = _json(data)
+        fault = not_json(data)
         if fault is None:
             texts.json += data[:1] in ("{", "[")
             return
-        if _is_fused(data):
+        if is_fused(data):
             self._find(
                 "fused-frames",
                 "error",
@@ -392,7 +393,7 @@ class Inspector:
                 place,
             )
             return
-        if _is_several(data):
+        if is_several(data):
             self._find(
                 "missing-blank-line",
                 "error",
@@ -404,9 +405,9 @@ class Inspector:
         self._before = data
         if self._stray:
             fault = "its block has lines without a field; text of several lines needs data: in each"
-        elif before and _json(f"{before}\n{data}") is None:
+        elif before and not_json(f"{before}\n{data}") is None:
             fault = "with the event before it, it is: a blank line came in its middle"
-        elif not _LOOKS_LIKE_JSON.match(data):
+        elif not looks_like_json(data):
             # Text may be what is meant: that is judged by its neighbours.
             message = f"the data is not JSON where its neighbours' is: {fault}"
             texts.others.setdefault(fault, Finding("not-json", "error", message)).add(place)
@@ -458,7 +459,7 @@ class Inspector:
         seen = self.seen
         if self._first is None:
             return "there are no events: nothing but blank lines" if seen.size else "it is empty"
-        start = self._first.text.removeprefix(_BOM).lstrip()
+        start = self._first.text.removeprefix(BOM).lstrip()
         if start.startswith(b"\x1f\x8b"):
             return "this is no event stream but gzip: decode it first"
         if start.startswith(b"HTTP/"):
@@ -489,96 +490,9 @@ class Inspector:
         ours.places = sorted(ours.places + found.places, key=lambda each: each.offset)[:_PLACES]
 
 
-_UNPREFIXED = (
-    "the line has no field's name: text of several lines needs data: in each of them, or it is lost"
-)
-
-
-def _hint(line: Place, name: str) -> tuple[Severity, str]:
-    """Why a line has no known field."""
-    text = line.text
-    start = text.lstrip(b" \t").lower()
-    named = next((each for each in _FIELDS if start.startswith(each.encode())), None)
-    if text.startswith(_BOM):
-        return "error", "the line begins with a BOM, which is dropped at the stream's start only"
-    if named is not None:
-        after = start[len(named) :].lstrip(b" \t")
-        if text[:1] in b" \t" and after.startswith(b":"):
-            return "error", f'a space stands before "{named}:": the line is ignored'
-        if after.startswith(b":"):
-            if not text.startswith(named.encode()):
-                return "error", f'"{named}:" in capitals: names are case-sensitive'
-            return "error", f'a space stands between "{named}" and its colon'
-        if not re.match(rb"[\w-]", start[len(named) :]):
-            return "error", f'"{named}" has no colon after it: the line is ignored'
-    if re.fullmatch(rb"[0-9A-Fa-f]{1,8}", text):
-        return "error", "a hexadecimal number alone: HTTP/1.1's chunk sizes were left in"
-    if re.search(rb"[}\]\"](?:data|event|id|retry):", text):
-        return "error", "a field begins in the middle of a line that has none"
-    if not name:
-        return "error", _UNPREFIXED
-    meant = _meant(name.lower())
-    if meant:
-        return "error", f'there is no field "{name}"; "{meant}" may be meant'
-    return "warning", f'there is no field "{name}": the line is ignored'
-
-
-@lru_cache(256)
-def _meant(name: str) -> str:
-    """The field that a name of no field resembles, or nothing."""
-    import difflib  # few streams need it
-
-    close = difflib.get_close_matches(name, _FIELDS, 1, 0.7) if len(name) < 8 else []
-    return close[0] if close else ""
-
-
 def _character_start(text: bytes) -> int:
     """Where the last character of a text begins, so that no cut falls inside one."""
     start = len(text) - 1
     while start > len(text) - 4 and text[start] & 0xC0 == 0x80:
         start -= 1
     return start
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is none of its values")
-
-
-_decode = json.JSONDecoder(parse_constant=_refuse).decode
-
-
-def _json(text: str | bytes) -> str | None:
-    """Why a text is not JSON, without a word of it; None if it is."""
-    try:
-        _decode(text if isinstance(text, str) else text.decode())
-    except json.JSONDecodeError as error:
-        if not error.doc.strip():
-            return "it is empty"
-        if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated"):
-            return "it is cut short"
-        return error.msg.removesuffix(" at").lower()
-    except UnicodeDecodeError:
-        return "it is not UTF-8"
-    except ValueError:
-        return "it has NaN, an infinity or a number beyond all measure"
-    except RecursionError:
-        return "it is nested too deeply to tell"
-    return None
-
-
-def _is_fused(data: str) -> bool:
-    """Whether a field's name follows a whole JSON text or a marker, on one line."""
-    # The first few places alone: a text may be long and have many.
-    for found in itertools.islice(_FUSED.finditer(data, 1), 8):
-        head = data[: found.start()].rstrip()
-        if head in _MARKERS or (head[-1:] in ("}", "]", '"') and _json(head) is None):
-            return True
-    return False
-
-
-def _is_several(data: str) -> bool:
-    """Whether every line is a JSON object or array, and there are two or more."""
-    lines = data.split("\n")
-    return len(lines) > 1 and all(
-        line.startswith(("{", "[")) and _json(line) is None for line in lines
-    )
