@@ -382,7 +382,11 @@ impl Parser {
             let mut last = end;
             let flow = if !plain {
                 plain = !self.careful;
-                self.careful_line(chunk, at, end, after_cr, sink)?
+                if self.plain_rest(line) {
+                    Flow::Continue
+                } else {
+                    self.careful_line(chunk, at, end, after_cr, sink)?
+                }
             } else if let Some(value) = field::data(line) {
                 if let Some(blank) = self.lone_data(chunk, end, &mut ends) {
                     last = blank;
@@ -469,9 +473,7 @@ impl Parser {
         after_cr: bool,
         sink: &mut S,
     ) -> Result<Flow, Exceeded> {
-        let flow = if self.plain_rest(&chunk[at..end]) {
-            return Ok(Flow::Continue);
-        } else if self.state.partial != Partial::Nothing {
+        let flow = if self.state.partial != Partial::Nothing {
             self.rest_of_line(chunk, at, end, sink)?
         } else if end > at {
             self.whole_line(chunk, at, end, sink)?
@@ -668,7 +670,10 @@ impl Parser {
             if self.state.partial == Partial::Nothing {
                 self.state.line_offset = self.state.passed + at as u64;
             }
-            self.piece(chunk, chunk.len(), &chunk[at..])?;
+            let piece = &chunk[at..];
+            if self.careful || !self.plain_piece(chunk, piece) {
+                self.piece(chunk, chunk.len(), piece)?;
+            }
         }
         if self.state.block.has_line() {
             self.state.block.outlive(chunk);
@@ -681,13 +686,9 @@ impl Parser {
     }
 
     /// Takes in a piece of a line that is not whole; `end` is where it ends in the chunk.
-    #[inline]
     fn piece(&mut self, chunk: &[u8], end: usize, mut piece: &[u8]) -> Result<(), Exceeded> {
         if self.options.diagnostics {
             self.state.watch.push(piece);
-        }
-        if !self.careful && self.plain_piece(chunk, piece) {
-            return Ok(());
         }
         let state = &mut self.state;
         if matches!(state.partial, Partial::Nothing | Partial::Head) {
