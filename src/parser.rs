@@ -709,7 +709,9 @@ impl Parser {
             self.guard
                 .check(self.count(end) + if counts { piece.len() } else { 0 })?;
         }
-        self.push(piece);
+        if !piece.is_empty() {
+            self.push(piece);
+        }
         Ok(())
     }
 
@@ -756,7 +758,9 @@ impl Parser {
         let head = self.state.head;
         let length = std::mem::take(&mut self.state.head_len);
         let value = self.decide(chunk, &head[..length]);
-        self.push(value);
+        if !value.is_empty() {
+            self.push(value);
+        }
     }
 
     /// Decides what a cut line is; what is returned is the value as far as it came.
