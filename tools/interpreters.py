@@ -94,8 +94,7 @@ def fetch() -> None:
         (apt / folder).mkdir(parents=True, exist_ok=True)
     (apt / "status").touch()
     (apt / "sources").write_text(
-        "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
-        f" {mirror()} sid main\n"
+        f"deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {mirror()} sid main\n"
     )
     (apt / "config").write_text(
         f'Dir::Etc::sourcelist "{apt / "sources"}";\n'
