@@ -1,11 +1,12 @@
 """Runs the tests on every interpreter found, against installed wheels, outside of the source tree.
 
-    python tools/everywhere.py [NAME ...]
+    python tools/everywhere.py [INTERPRETER ...]
 
-For each interpreter that `interpreters.py` lists (or those that are named, such as CPython-3.13):
-the wheel is built and put into an empty virtual environment with what the tests need; the tests
-run from a copy, with nothing of the source tree on the path. Then the same with the pure wheel in
-its place. Where no compiled wheel is meant to be (PyPy), the pure one alone.
+For each interpreter that `interpreters.py` lists, or those that are given by its names or by their
+paths: the wheel is built and put into an empty virtual environment with what the tests need; the
+tests, which are of both backends, run from a copy, with nothing of the source tree on the path.
+Then the pure wheel takes its place, for the tests that tell that it is whole. Where no compiled
+wheel is meant to be (PyPy), the pure one is there for all tests. Judges are not asked again.
 
 The wheels are left in dist/everywhere/. The environments are made anew each time.
 """
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import interpreters
@@ -26,6 +28,8 @@ from interpreters import ROOT, Interpreter
 
 DIST = ROOT / "dist" / "everywhere"
 COPIED = ["tests", "examples", "README.md", "Makefile", "pyproject.toml"]
+ELSEWHERE = ["tests/judges", "tests/test_pyodide.py"]
+WHOLE = ["tests/test_conformance.py", "tests/test_backend_choice.py", "tests/test_cli.py"]
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 
 
@@ -69,15 +73,26 @@ class Environment:
     def install(self, *what: str | Path) -> None:
         subprocess.run([*PIP, "--python", self.python, "install", "-q", *what], check=True)
 
-    def passes(self, wheel: Path, backend: str | None) -> bool:
-        """Whether the tests pass with a wheel installed."""
+    def passes(self, wheel: Path, tests: Sequence[str] = ()) -> bool:
+        """Whether the tests pass with a wheel installed, all or some."""
         self.install("--force-reinstall", "--no-deps", wheel)
-        environment = {key: os.environ[key] for key in os.environ if key != "PYTHONPATH"}
-        if backend is not None:
-            environment["RAPIDSSE_BACKEND"] = backend
+        unset = ("PYTHONPATH", "RAPIDSSE_BACKEND")
+        environment = {key: os.environ[key] for key in os.environ if key not in unset}
+        if "-none-any" in wheel.name:
+            environment["RAPIDSSE_BACKEND"] = "python"
         started = time.monotonic()
         print(f"== {self.interpreter.name}: {wheel.name}", flush=True)
-        pytest = [self.python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        ignored = [f"--ignore={path}" for path in ELSEWHERE]
+        pytest = [
+            str(self.python),
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            *ignored,
+            *tests,
+        ]
         done = subprocess.run(pytest, cwd=self.copy, env=environment, check=False)
         print(f"== {time.monotonic() - started:.0f} s", flush=True)
         return done.returncode == 0
@@ -90,17 +105,26 @@ def tested(interpreter: Interpreter, pure: Path) -> list[str]:
         environment = Environment(interpreter, Path(place))
         if interpreter.implementation == "CPython":
             compiled = compiled_wheel(interpreter)
-            if not environment.passes(compiled, None):
+            if not environment.passes(compiled):
                 failed.append(compiled.name)
-        if not environment.passes(pure, "python"):
+            if not environment.passes(pure, WHOLE):
+                failed.append(f"{pure.name} on {interpreter.name}")
+        elif not environment.passes(pure):
             failed.append(f"{pure.name} on {interpreter.name}")
     return failed
 
 
-def main(names: list[str]) -> int:
-    chosen = [each for each in interpreters.found() if not names or each.name in names]
-    if unknown := set(names) - {each.name for each in chosen}:
-        raise SystemExit(f"not found: {', '.join(sorted(unknown))}")
+def choose(names: Sequence[str]) -> list[Interpreter]:
+    """The interpreters that are named, or all."""
+    all_found = {each.name: each for each in interpreters.found()}
+    chosen = [all_found.get(name) or interpreters.ask(Path(name)) for name in names or all_found]
+    if None in chosen:
+        raise SystemExit(f"no interpreter: {names[chosen.index(None)]}")
+    return [each for each in chosen if each is not None]
+
+
+def main(names: Sequence[str]) -> int:
+    chosen = choose(names)
     shutil.rmtree(DIST, ignore_errors=True)
     pure_wheel.build(DIST)
     pure = only(DIST)

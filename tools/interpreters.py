@@ -113,8 +113,10 @@ def fetch() -> None:
     loader = LIBRARIES / "ld-linux-x86-64.so.2"
     for path in sorted((UNPACKED / "usr/bin").iterdir()):
         if re.fullmatch(r"(python|pypy)3\.\d+", path.name) and not path.is_symlink():
-            point = ["--set-interpreter", loader, "--force-rpath", "--set-rpath", LIBRARIES]
-            subprocess.run([patchelf, *point, path], check=True)
+            libraries = ["--force-rpath", "--set-rpath", str(LIBRARIES)]
+            subprocess.run(
+                [patchelf, "--set-interpreter", str(loader), *libraries, str(path)], check=True
+            )
 
 
 def mirror() -> str:

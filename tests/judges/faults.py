@@ -75,5 +75,5 @@ def rewrite_retries(stream: bytes, new: Callable[[bytes], bytes]) -> bytes:
     for at, line in enumerate(pieces):
         name, _, value = line.partition(b":")
         if name == b"retry":
-            pieces[at] = b"retry:" + new(value.removeprefix(b" "))
+            pieces[at] = b"retry: " + new(value.removeprefix(b" "))
     return stream[:start] + b"".join(pieces)
