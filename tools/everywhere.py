@@ -104,9 +104,13 @@ def tested(interpreter: Interpreter, pure: Path) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="rapidsse-") as place:
         environment = Environment(interpreter, Path(place))
         if interpreter.implementation == "CPython":
-            compiled = compiled_wheel(interpreter)
-            if not environment.passes(compiled):
-                failed.append(compiled.name)
+            try:
+                compiled = compiled_wheel(interpreter)
+            except subprocess.CalledProcessError:
+                failed.append(f"the compiled wheel does not build for {interpreter.name}")
+            else:
+                if not environment.passes(compiled):
+                    failed.append(compiled.name)
             if not environment.passes(pure, WHOLE):
                 failed.append(f"{pure.name} on {interpreter.name}")
         elif not environment.passes(pure):
