@@ -30,7 +30,7 @@ OPTIONS = [
 ]
 PATIENCE = 8_000
 """How long a reconnection is waited for, in milliseconds."""
-PATIENCE_WITH_ALL = 900
+PATIENCE_WITH_ALL = 600
 """How long the browser may take with everything, in seconds."""
 
 
@@ -80,11 +80,18 @@ class _Judgement:
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.DEVNULL,
             )
+            gone = asyncio.create_task(process.wait())
+            told = asyncio.create_task(self.done.wait())
             try:
-                await asyncio.wait_for(self.done.wait(), PATIENCE_WITH_ALL)
+                await asyncio.wait(
+                    [gone, told], timeout=PATIENCE_WITH_ALL, return_when=asyncio.FIRST_COMPLETED
+                )
+                assert told.done(), "the browser is gone, or too slow"
             finally:
-                process.terminate()
-                await process.wait()
+                if not gone.done():
+                    process.terminate()
+                await gone
+                told.cancel()
                 server.close()
                 await server.wait_closed()
         return [

@@ -15,7 +15,9 @@ COUNT = int(os.environ.get("RAPIDSSE_JUDGE_STREAMS", "100"))
 SEED = int(os.environ.get("RAPIDSSE_JUDGE_SEED", "1"))
 
 ENDINGS = [b"\n", b"\n", b"\r", b"\r\n"]
-STARTS = [b""] * 8 + [b"\xef\xbb\xbf"] * 3 + [b"\xef\xbb\xbf\xef\xbb\xbf", b"\xef\xbb", b"\xef"]
+STARTS = (
+    [b""] * 8 + [b"\xef\xbb\xbf"] * 3 + [b"\xef\xbb\xbf" * 2, b"\xef\xbb", b"\xef", "ï»¿".encode()]
+)
 NAMES = [b"data"] * 8 + [b"event"] * 3 + [b"id"] * 3 + [b"retry"] * 2 + [b""] * 2
 ODD_NAMES = [b"Data", b"datax", b"dat", b" data", b"data ", b"id\0", b"\xef\xbb\xbfdata", b"\xff"]
 SEPARATORS = [b": "] * 6 + [b":"] * 3 + [b":  ", b"", b" :", b":\t", b"::"]
