@@ -15,7 +15,9 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q --upgrade "pip>=25.1"
 
-systems: $(BIN)/python $(VENV)/litellm/installed tests/node/ai/node_modules/installed ## what the tests run beside the package
+SYSTEMS := $(VENV)/litellm/installed $(patsubst %,tests/node/%/node_modules/installed,ai judge pyodide)
+
+systems: $(BIN)/python $(SYSTEMS) ## what the tests run beside the package
 
 # LiteLLM's proxy brings half a gigabyte and pins of its own, so it has an environment to itself.
 $(VENV)/litellm/installed: tests/litellm/requirements.txt
@@ -23,8 +25,8 @@ $(VENV)/litellm/installed: tests/litellm/requirements.txt
 	$(VENV)/litellm/bin/python -m pip install -q --disable-pip-version-check -r $<
 	touch $@
 
-tests/node/ai/node_modules/installed: tests/node/ai/package-lock.json
-	npm --prefix tests/node/ai ci --silent --no-audit --no-fund --ignore-scripts
+tests/node/%/node_modules/installed: tests/node/%/package-lock.json
+	npm --prefix tests/node/$* ci --silent --no-audit --no-fund --ignore-scripts
 	touch $@
 
 demo: install ## the main job, on a stream that comes with the project
@@ -56,8 +58,8 @@ interpreters: install ## fetches what the machine lacks of them, for test-everyw
 	$(BIN)/pip install -q --group dist
 	$(BIN)/python tools/interpreters.py fetch
 
-judge: install ## a browser and eventsource-parser on Node, over 2,000 random streams
-	RAPIDSSE_JUDGES=required RAPIDSSE_JUDGE_STREAMS=2000 $(BIN)/python -m pytest -q tests/judges
+judge: install tests/node/judge/node_modules/installed ## a browser and eventsource-parser on Node, over 2,000 random streams
+	RAPIDSSE_JUDGE_STREAMS=2000 $(BIN)/python -m pytest -q tests/judges
 
 fuzz: install ## the naive judge against both backends, for an hour
 	RAPIDSSE_FUZZ_SECONDS=3600 $(BIN)/python -m pytest -q tests/test_law_against_judge.py

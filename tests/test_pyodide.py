@@ -7,14 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from needed import node_project
+from node_projects import installed
 from rapidsse.testing import cases
 
 BUILD = Path(__file__).parent.parent / "tools" / "pure_wheel.py"
 
 
 def test_the_pure_wheel_parses_every_case_in_pyodide(tmp_path: Path) -> None:
-    node, project = node_project("pyodide")
+    node, project = installed("pyodide")
     subprocess.run([sys.executable, BUILD, tmp_path], check=True, timeout=120)
     (wheel,) = tmp_path.glob("*.whl")
     assert wheel.name.endswith("-py3-none-any.whl")

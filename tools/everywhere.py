@@ -6,7 +6,8 @@ For each interpreter that `interpreters.py` lists, or those that are given by it
 paths: the wheel is built and put into an empty virtual environment with what the tests need; the
 tests, which are of both backends, run from a copy, with nothing of the source tree on the path.
 Then the pure wheel takes its place, for the tests that tell that it is whole. Where no compiled
-wheel is meant to be (PyPy), the pure one is there for all tests. Judges are not asked again.
+wheel is meant to be (PyPy), the pure one is there for all tests. The tests that run other systems
+beside the package are left to `make test`.
 
 The wheels are left in dist/everywhere/. The environments are made anew each time.
 """
@@ -28,7 +29,7 @@ from interpreters import ROOT, Interpreter
 
 DIST = ROOT / "dist" / "everywhere"
 COPIED = ["tests", "examples", "README.md", "Makefile", "pyproject.toml"]
-ELSEWHERE = ["tests/judges", "tests/test_pyodide.py"]
+ELSEWHERE = ["judges", "test_pyodide.py", "test_vercel_ai.py", "test_litellm.py"]
 WHOLE = ["tests/test_conformance.py", "tests/test_backend_choice.py", "tests/test_cli.py"]
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 
@@ -82,7 +83,7 @@ class Environment:
             environment["RAPIDSSE_BACKEND"] = "python"
         started = time.monotonic()
         print(f"== {self.interpreter.name}: {wheel.name}", flush=True)
-        ignored = [f"--ignore={path}" for path in ELSEWHERE]
+        ignored = [f"--ignore=tests/{path}" for path in ELSEWHERE]
         pytest = [
             str(self.python),
             "-m",

@@ -12,7 +12,6 @@ import browser
 import pytest
 from conftest import BACKENDS, load
 from faults import BOM, Comparison, Fault, difference, rewrite_retries
-from needed import needed
 from streams import Stream, every
 
 DEFAULT_RETRY = 3_000
@@ -99,7 +98,8 @@ def probed(stream: Stream) -> Stream:
 
 
 def test_chromium_says_what_both_backends_say(capsys: pytest.CaptureFixture[str]) -> None:
-    chromium = needed(browser.find(), "chromium")
+    chromium = browser.find()
+    assert chromium is not None, "Chromium or Chrome must be installed"
     streams = every()
     streams += [probed(stream) for stream in streams if expected(stream.data).reconnects == NEVER]
     comparison = Comparison(FAULTS)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 from conftest import BACKENDS, load
 from faults import BOM, Comparison, Fault, difference, rewrite_retries
-from needed import node_project
+from node_projects import installed
 from streams import Stream, every
 
 LARGEST = 2**63 - 1
@@ -79,7 +79,7 @@ def said(backend: Any, stream: bytes) -> Meaning:
 
 def ask(streams: list[Stream]) -> list[Meaning]:
     """What eventsource-parser makes of each stream."""
-    node, project = node_project("judge")
+    node, project = installed("judge")
     lines = [
         json.dumps([base64.b64encode(chunk).decode() for chunk in stream.chunks])
         for stream in streams
