@@ -28,7 +28,7 @@ import pure_wheel
 from interpreters import ROOT, Interpreter
 
 DIST = ROOT / "dist" / "everywhere"
-COPIED = ["tests", "examples", "README.md", "Makefile", "pyproject.toml"]
+COPIED = ["tests", "examples", "docs", "README.md", "Makefile", "pyproject.toml"]
 ELSEWHERE = ["judges", "test_pyodide.py", "test_vercel_ai.py", "test_litellm.py"]
 WHOLE = ["tests/test_conformance.py", "tests/test_backend_choice.py", "tests/test_cli.py"]
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
