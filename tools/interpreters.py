@@ -1,7 +1,7 @@
 """Finds the interpreters to test with, and fetches those that the machine lacks.
 
     python tools/interpreters.py          lists what is found
-    python tools/interpreters.py fetch    fetches newer ones into .interpreters/
+    python tools/interpreters.py fetch    fetches newer ones into .interpreters/, anew
 
 What is found: on the PATH, under pyenv, and in .interpreters/. Of each implementation, version and
 build (with the GIL or without) one is kept, the one found first.
@@ -89,6 +89,7 @@ def fetch() -> None:
     patchelf = needed("patchelf")
     needed("apt-get")
     needed("dpkg-deb")
+    shutil.rmtree(FETCHED, ignore_errors=True)
     apt = FETCHED / "apt"
     for folder in ("lists/partial", "cache/archives/partial"):
         (apt / folder).mkdir(parents=True, exist_ok=True)
