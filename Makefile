@@ -15,7 +15,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q --upgrade "pip>=25.1"
 
-SYSTEMS := $(VENV)/litellm/installed $(patsubst %,tests/node/%/node_modules/installed,ai judge pyodide)
+SYSTEMS := $(VENV)/litellm/installed $(patsubst %,tests/node/%/node_modules/installed,ai judge pyodide tools)
 
 systems: $(BIN)/python $(SYSTEMS) ## what the tests run beside the package
 
@@ -84,4 +84,4 @@ bench-gateway: install ## what a parser costs a gateway, every figure of benches
 	$(BIN)/python benches/gateway/run.py
 
 clean:
-	rm -rf $(VENV) target dist tests/node/ai/node_modules
+	rm -rf $(VENV) target dist tests/node/*/node_modules

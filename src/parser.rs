@@ -390,6 +390,7 @@ impl Parser {
                 } else {
                     let span = end - value.len()..end;
                     self.state.block.data_line(chunk, span);
+                    last = self.more_data(scan, chunk, end, &mut ends);
                     Flow::Continue
                 }
             } else if line.is_empty() {
@@ -432,6 +433,30 @@ impl Parser {
             _ => return None,
         };
         ends.take(end + more, more).then_some(end + more)
+    }
+
+    /// Takes in the `data` lines that follow a `data` line, which ends at `last`, and each other.
+    /// Where the last of them ends.
+    #[inline(always)]
+    fn more_data(
+        &mut self,
+        scan: impl Scan,
+        chunk: &[u8],
+        mut last: usize,
+        ends: &mut LineEnds,
+    ) -> usize {
+        loop {
+            let before = *ends;
+            let next = ends.next(scan, chunk);
+            let line = next.map_or(&[][..], |end| &chunk[last + 1..end]);
+            let (Some(end), Some(value)) = (next, field::data(line)) else {
+                *ends = before;
+                return last;
+            };
+            let span = end - value.len()..end;
+            self.state.block.next_data_line(chunk, span);
+            last = end;
+        }
     }
 
     /// A line that began in an earlier chunk, or of which there is more to do than its rules say.

@@ -19,7 +19,7 @@ from mcp_server import mcp_server
 from stream_server import stream_server
 
 DOCS = Path(__file__).parent.parent / "docs"
-ELSEWHERE = ("sdk", "migrating")
+ELSEWHERE = ("sdk", "migrating", "testing.md")
 PAGES = [
     page for page in sorted(DOCS.rglob("*.md")) if page.relative_to(DOCS).parts[0] not in ELSEWHERE
 ]

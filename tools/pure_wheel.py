@@ -3,7 +3,7 @@
     python tools/pure_wheel.py [DIRECTORY]
 
 The sources, the version and the metadata are the compiled wheel's. Only the build backend differs:
-maturin always compiles, so a copy of the package is built with flit_core. The wheel is written to
+maturin always compiles, so a copy of the package is built with hatchling. The wheel is written to
 DIRECTORY, by default dist/.
 """
 
@@ -19,8 +19,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BUILD_SYSTEM = """\
 [build-system]
-requires = ["flit_core>=3.12,<4"]
-build-backend = "flit_core.buildapi"
+requires = ["hatchling>=1.27,<2"]
+build-backend = "hatchling.build"
+
+[tool.hatch.build.targets.wheel]
+sources = ["python"]
+only-include = ["python"]
+core-metadata-version = "2.4"
 """
 
 
@@ -49,7 +54,7 @@ def build(directory: Path) -> None:
     with tempfile.TemporaryDirectory() as made:
         copy = Path(made)
         ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd", "*.dylib")
-        shutil.copytree(ROOT / "python" / "rapidsse", copy / "rapidsse", ignore=ignored)
+        shutil.copytree(ROOT / "python", copy / "python", ignore=ignored)
         for name in ("README.md", "LICENSE"):
             shutil.copy(ROOT / name, copy)
         (copy / "pyproject.toml").write_text(pyproject(), encoding="utf-8")
