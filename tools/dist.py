@@ -23,7 +23,8 @@ from pure_wheel import ROOT
 DIST = ROOT / "dist"
 EXAMPLE = ROOT / "examples" / "chat.sse"
 TOOLS = Path(sys.executable).parent
-ONLY_COMPILED = (".so", "/sboms/rapidsse.cyclonedx.json", "/RECORD", "/WHEEL", "/METADATA")
+MAY_DIFFER = (".so", "/sboms/rapidsse.cyclonedx.json", "/RECORD", "/WHEEL", "/METADATA")
+MAY_DIFFER += ("/entry_points.txt",)  # in its spaces; that the command is there, its run shows
 BY_BUILDER = {"Metadata-Version", "Description-Content-Type", "Keywords", "Requires-Dist"}
 """What each build backend says in its own way: it sorts, or spells the extras of extras out."""
 
@@ -60,13 +61,11 @@ def check_same(compiled: Path, pure: Path) -> None:
     require(metadata[0] == metadata[1], f"the wheels' metadata differ: {metadata}")
 
 
-def contents(wheel: Path) -> tuple[dict[str, set[bytes]], list[tuple[str, str]]]:
+def contents(wheel: Path) -> tuple[dict[str, bytes], list[tuple[str, str]]]:
     """A wheel's files, those left out that may differ, and its metadata."""
     with zipfile.ZipFile(wheel) as archive:
         files = {
-            name: {line for line in archive.read(name).splitlines() if line}
-            for name in archive.namelist()
-            if not name.endswith(ONLY_COMPILED)
+            name: archive.read(name) for name in archive.namelist() if not name.endswith(MAY_DIFFER)
         }
         (name,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
         message = Parser().parsestr(archive.read(name).decode("utf-8"))
