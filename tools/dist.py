@@ -23,8 +23,10 @@ from pure_wheel import ROOT
 DIST = ROOT / "dist"
 EXAMPLE = ROOT / "examples" / "chat.sse"
 TOOLS = Path(sys.executable).parent
-MAY_DIFFER = (".so", "/sboms/rapidsse.cyclonedx.json", "/RECORD", "/WHEEL", "/METADATA")
-MAY_DIFFER += ("/entry_points.txt",)  # in its spaces; that the command is there, its run shows
+MAY_DIFFER = (
+    *(".so", "/sboms/rapidsse.cyclonedx.json", "/RECORD", "/WHEEL", "/METADATA"),
+    "/entry_points.txt",  # in its spaces; that the command is there, its run shows
+)
 BY_BUILDER = {"Metadata-Version", "Description-Content-Type", "Keywords", "Requires-Dist"}
 """What each build backend says in its own way: it sorts, or spells the extras of extras out."""
 
