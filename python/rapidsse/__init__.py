@@ -1,8 +1,13 @@
-"""rapidsse: a fast and exact parser for Server-Sent Events (text/event-stream)."""
+"""rapidsse: a fast and exact parser for Server-Sent Events (text/event-stream).
+
+PYTEST_DONT_REWRITE: a package that brings a pytest plugin is rewritten by pytest, which warns if
+the package was imported before; nothing here needs it.
+"""
 
 from importlib import metadata as _metadata
 from typing import TYPE_CHECKING
 
+from rapidsse import completion
 from rapidsse._backend import choose as _choose
 from rapidsse._errors import (
     BufferSizeExceeded,
@@ -11,6 +16,7 @@ from rapidsse._errors import (
     SSEError,
     StreamInterrupted,
 )
+from rapidsse._stream import EventStream
 
 BACKEND, _backend_module = _choose()
 
@@ -49,6 +55,7 @@ __all__ = [
     "Comment",
     "Diagnostic",
     "EventIterator",
+    "EventStream",
     "Parser",
     "ParserClosed",
     "ResponseError",
@@ -57,6 +64,7 @@ __all__ = [
     "StreamInterrupted",
     "__version__",
     "aiter_events",
+    "completion",
     "iter_events",
     "parse",
 ]
