@@ -1,8 +1,8 @@
 //! The core against the judge: streams made at random, and what fuzzing found worth keeping.
 
-mod judge;
+mod core_judge;
 
-use judge::check::{HEAD, check, random};
+use core_judge::check::{HEAD, check, random};
 
 const PIECES: [&[u8]; 64] = [
     b"data",

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-#[path = "../../tests/judge/mod.rs"]
-mod judge;
+#[path = "../../tests/core_judge/mod.rs"]
+mod core_judge;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| judge::check::check(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| core_judge::check::check(bytes));
