@@ -10,14 +10,25 @@ import asyncio
 import gc
 import types
 import warnings
-from collections.abc import AsyncIterator, Coroutine, Generator
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from typing import Any
 
 import pytest
+import rapidsse
 
+Opened = Callable[..., Any]
 CHUNKS = [b"data: a\n\ndata: b\n", b"\nda", b"", b"ta: c\n\n: d\n", b"event: e\ndata: f\n\ndata: g"]
 EVENTS = ["a", "b", "c", "f"]
 BEFORE = ["", "ab", "abc", "abcf", "abcf"]  # what the chunks so far come to, the next being asked
+
+
+@pytest.fixture(params=["aiter_events", "EventStream"])
+def opened(request: pytest.FixtureRequest, backend: Any, monkeypatch: pytest.MonkeyPatch) -> Opened:
+    """What makes a stream's events of its chunks: an iterator, or an EventStream over one."""
+    if request.param == "aiter_events":
+        return backend.aiter_events
+    monkeypatch.setattr(rapidsse, "aiter_events", backend.aiter_events)
+    return rapidsse.EventStream
 
 
 @types.coroutine
@@ -101,11 +112,11 @@ THROWN = [asyncio.CancelledError("stop"), ConnectionError("gone"), KeyboardInter
 
 
 @pytest.mark.parametrize("thrown", THROWN, ids=repr)
-def test_thrown_at_every_point_a_generator_is_closed_once(backend: Any, thrown: Any) -> None:
+def test_thrown_at_every_point_a_generator_is_closed_once(opened: Opened, thrown: Any) -> None:
     for stop in range(100):
         log: list[str] = []
         found: list[str] = []
-        events = backend.aiter_events(generator(pause, log))
+        events = opened(generator(pause, log))
         if not drive(consume(events, found, pause), stop, thrown):
             assert found == EVENTS
             break
@@ -115,12 +126,12 @@ def test_thrown_at_every_point_a_generator_is_closed_once(backend: Any, thrown: 
 
 
 @pytest.mark.parametrize("thrown", THROWN, ids=repr)
-def test_thrown_at_every_point_a_source_is_closed(backend: Any, thrown: Any) -> None:
+def test_thrown_at_every_point_a_source_is_closed(opened: Opened, thrown: Any) -> None:
     """By who leaves: a source that failed or is used up has nothing more to be closed for."""
     for stop in range(100):
         source = Source(pause)
         found: list[str] = []
-        if not drive(consume(backend.aiter_events(source), found, pause), stop, thrown):
+        if not drive(consume(opened(source), found, pause), stop, thrown):
             break
         failed = isinstance(thrown, Exception) and not source.closed
         assert source.closed == 1 or failed
@@ -130,11 +141,11 @@ def test_thrown_at_every_point_a_source_is_closed(backend: Any, thrown: Any) -> 
 
 
 @pytest.mark.parametrize("thrown", [asyncio.CancelledError(), GeneratorExit()], ids=repr)
-def test_a_step_that_is_given_up_at_every_point_loses_nothing(backend: Any, thrown: Any) -> None:
+def test_a_step_that_is_given_up_at_every_point_loses_nothing(opened: Opened, thrown: Any) -> None:
     waits = len(CHUNKS) + 1
     for stop in range(waits):
         source = Source(pause)
-        events = backend.aiter_events(source)
+        events = opened(source)
         found: list[str] = []
         asked = 0
         while True:
@@ -152,19 +163,19 @@ def test_a_step_that_is_given_up_at_every_point_loses_nothing(backend: Any, thro
             except StopAsyncIteration:
                 break
         assert found == EVENTS
-        assert asked == waits + 1
+        assert asked == waits + 1 + source.closed  # an EventStream closes what has ended
         assert events.unfinished.data == "g"
         source.closed = 1
 
 
-def test_cancelled_in_asyncio_at_every_turn(backend: Any) -> None:
+def test_cancelled_in_asyncio_at_every_turn(opened: Opened) -> None:
     async def wait() -> None:
         await asyncio.sleep(0)
 
     async def cancelled(turns: int) -> bool:
         log: list[str] = []
         found: list[str] = []
-        events = backend.aiter_events(generator(wait, log))
+        events = opened(generator(wait, log))
         task = asyncio.create_task(consume(events, found, wait))
         for _ in range(turns):
             await asyncio.sleep(0)
@@ -186,7 +197,7 @@ def test_cancelled_in_asyncio_at_every_turn(backend: Any) -> None:
     gc.collect()  # what was left open would warn, which is an error
 
 
-def test_streams_that_are_cancelled_close_their_sockets(backend: Any) -> None:
+def test_streams_that_are_cancelled_close_their_sockets(opened: Opened) -> None:
     """A real connection, in asyncio's debug mode: an open transport warns when it is dropped."""
 
     async def serve(reader: Any, writer: Any) -> None:
@@ -210,7 +221,7 @@ def test_streams_that_are_cancelled_close_their_sockets(backend: Any) -> None:
             await writer.wait_closed()
 
     async def consume(port: int, wanted: int) -> None:
-        async with backend.aiter_events(chunks(port)) as events:
+        async with opened(chunks(port)) as events:
             async for _ in events:
                 wanted -= 1
                 if not wanted:
