@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 
-.PHONY: install systems demo format lint test fuzz bench bench-quick clean
+.PHONY: install systems demo format lint test docs fuzz bench bench-quick clean
 
 install: $(BIN)/python ## the compiled package, with what it is developed and tested with
 	$(BIN)/pip install -q --disable-pip-version-check --group dev
@@ -46,6 +46,9 @@ test: install systems ## the core, then the installed package with both backends
 	cargo test -q --no-default-features
 	$(BIN)/python -m pytest -q
 	RAPIDSSE_BACKEND=python $(BIN)/python -m pytest -q
+
+docs: install ## the site, into target/site; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q --strict -d target/site
 
 fuzz: install ## the naive judge against both backends, for an hour
 	RAPIDSSE_FUZZ_SECONDS=3600 $(BIN)/python -m pytest -q tests/test_law_against_judge.py
