@@ -3,10 +3,11 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 
-.PHONY: install systems demo format lint test docs fuzz bench bench-quick clean
+.PHONY: install systems demo format lint test docs fuzz bench bench-quick bench-gateway clean
 
 install: $(BIN)/python ## the compiled package, with what it is developed and tested with
-	$(BIN)/pip install -q --disable-pip-version-check --group dev
+	@# niquests' urllib3-future puts itself in urllib3's place, unless it is built with this.
+	URLLIB3_NO_OVERRIDE=1 $(BIN)/pip install -q --disable-pip-version-check --no-binary urllib3-future --group dev
 	$(BIN)/pip install -q --disable-pip-version-check --force-reinstall --no-deps .
 
 $(BIN)/python:
@@ -60,6 +61,10 @@ bench: install ## every figure of benches/RESULTS.md
 bench-quick: install ## under two minutes, Python only
 	$(BIN)/pip install -q -r benches/requirements.txt
 	$(BIN)/python benches/run.py --quick
+
+bench-gateway: install ## what a parser costs a gateway, every figure of benches/gateway/RESULTS.md
+	$(BIN)/pip install -q -r benches/gateway/requirements.txt
+	$(BIN)/python benches/gateway/run.py
 
 clean:
 	rm -rf $(VENV) target dist tests/node/ai/node_modules

@@ -1,11 +1,13 @@
 //! The extension module `rapidsse._rapidsse`: Python types over the core.
 //!
 //! These rooms know Python and nothing of the standard. Hot and therefore written against the C
-//! API: the event object ([`event`]), text ([`text`]) and the calls that are made once per chunk
+//! API: the event object ([`event`]), text ([`text`]), a step of an async iterator
+//! ([`async_step`]) and the calls that are made once per chunk
 //! or per event ([`slots`]). The rest is plain PyO3, and what both backends say in the same words
 //! (option checks, errors, reprs, sources) is asked of the package's Python files ([`package`]).
 
 mod aiter;
+mod async_step;
 mod event;
 mod items;
 mod iter;
@@ -25,6 +27,7 @@ use pyo3::prelude::*;
 fn _rapidsse(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     make::init(py);
+    async_step::init(py)?;
     module.add("ServerSentEvent", event::init(py)?)?;
     module.add_class::<items::Comment>()?;
     module.add_class::<items::Diagnostic>()?;

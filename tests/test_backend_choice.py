@@ -130,8 +130,11 @@ def test_the_names_are_the_same(backend: Any) -> None:
         assert getattr(backend, name).__doc__
 
 
+OTHERS = ["BACKEND", "EventStream", "__version__", "completion"]
+
+
 def test_what_is_public() -> None:
-    assert sorted(rapidsse.__all__) == sorted([*NAMES, *ERRORS, "BACKEND", "__version__"])
+    assert sorted(rapidsse.__all__) == sorted([*NAMES, *ERRORS, *OTHERS])
     for name in rapidsse.__all__:
         assert hasattr(rapidsse, name)
     assert rapidsse.BACKEND in ("rust", "python")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import importlib
 import mmap
 from typing import Any
 
@@ -107,3 +108,24 @@ def test_a_memory_map_is_a_chunk_and_is_let_go(backend: Any) -> None:
         parser = backend.Parser()
         assert [event.data for event in parser.feed(mapped)] == ["a"]
     assert parser.buffered == 0
+
+
+@pytest.mark.parametrize("waiting", [0, 1, 5, 40])
+def test_the_pure_backend_wherever_a_block_becomes_a_long_one(
+    monkeypatch: pytest.MonkeyPatch, waiting: int
+) -> None:
+    """Blocks are taken in line by line from a size on that short streams do not reach."""
+    monkeypatch.setattr("rapidsse._pure._parser.WAITING", waiting)
+    monkeypatch.setattr("rapidsse._pure._parser.GROWS", waiting // 2)
+    monkeypatch.setattr("rapidsse._pure._parser.WINDOW", 16)
+    backend = importlib.import_module("rapidsse._pure")
+    for limit in (None, len(STREAM)):
+        chosen = judge.Options(max_buffer_size=limit)
+        whole = judge.meaning(STREAM, chosen)
+        for chunks in cuts(STREAM):
+            parser = backend.Parser(max_buffer_size=limit)
+            assert plains(fed(parser, chunks)) == [item for _, item in whole.items]
+            assert parser.buffered == whole.buffered
+            assert plain(parser.close()) == whole.unfinished
+            assert (parser.last_event_id, parser.retry) == (whole.last_event_id, whole.retry)
+            assert parser.truncated is whole.truncated

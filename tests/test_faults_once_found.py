@@ -7,7 +7,7 @@ import json
 import pickle
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -96,6 +96,28 @@ def test_an_async_iterator_is_not_awaitable(backend: Any) -> None:
     assert not hasattr(events, "send")
 
 
+def test_json_goes_as_deep_as_the_interpreter_lets_its_own_parser(backend: Any) -> None:
+    def outcome(call: Callable[[], Any]) -> str:
+        try:
+            call()
+        except RecursionError:
+            return "too deep"
+        return "made"
+
+    before, depth = sys.getrecursionlimit(), 0
+    frame = sys._getframe()
+    while frame := frame.f_back:
+        depth += 1
+    sys.setrecursionlimit(depth + 120)
+    try:
+        for nested in (20, 180, 500):
+            text = "[" * nested + "]" * nested
+            event = backend.ServerSentEvent(data=text)
+            assert outcome(event.json) == outcome(lambda text=text: json.loads(text))
+    finally:
+        sys.setrecursionlimit(before)
+
+
 @pytest.mark.skipif(not hasattr(sys, "set_int_max_str_digits"), reason="an older interpreter")
 def test_json_respects_the_interpreters_bound_on_digits(backend: Any) -> None:
     before = sys.get_int_max_str_digits()
@@ -163,3 +185,13 @@ def test_a_closed_standard_input_is_one_clear_line() -> None:
     done = subprocess.run(["sh", "-c", command], capture_output=True, check=False)
     assert done.returncode == 2
     assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("ending", [b"\r\n\r\n", b"\n\n"])
+def test_a_value_that_begins_after_the_swallowed_lf_is_not_complete(
+    backend: Any, ending: bytes
+) -> None:
+    parser = backend.Parser()
+    assert [event.data for event in parser.feed(b"data: a\r\n\r")] == ["a"]
+    assert parser.feed(b"\ndata: b") == []
+    assert [event.data for event in parser.feed(b"c" + ending)] == ["bc"]

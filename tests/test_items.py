@@ -421,6 +421,32 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, Exception | None]:
         *("", " ", "{", "[1,]", "{'a': 1}", '{"a" 1}', "tru", "01", "+1", ".5", "1.", "[1] 2"),
         *('"\n"', '"\t"', '"\x00"', '"', '"\\x"', '"\\u12"', "\ufeff{}", '{"a":}', "nul", "--1"),
         *("[" * 50 + "]" * 50, "[" * 100_000, '"\ud800"', "{1: 2}", "[1 2]", "\u00a01", BIG),
+        *(
+            "9" * 18,
+            "9" * 19,
+            "-" + "9" * 18,
+            "-" + "9" * 19,
+            "[" + "1" * 640 + "]",
+            "-" + "1" * 641,
+        ),
+        *(
+            "00",
+            "-01",
+            "-",
+            "-a",
+            "0x1",
+            "truex",
+            "[true,false,null]",
+            "\r\n{ } \t",
+            '{"":{"":[]}}',
+        ),
+        *(
+            '"a\x7f\\/\\b\\f\\n\\r\\t\\"\\\\"',
+            '{"\\u0061": 1, "a": 2}',
+            '["a" "b"]',
+            '{"a":1 "b":2}',
+            "[]]",
+        ),
         *("9" * 400 + ".0", "1E+2", "1e", "1e+", "-", "[", "]", '{"a":1,}', "[,]", "/**/1"),
     ],
     ids=lambda text: ascii(text[:20]),
@@ -459,6 +485,23 @@ def test_json_of_random_text(backend: Any) -> None:
         test_json_is_json_loads_in_result_and_error(backend, text)
 
     check()
+
+
+def test_json_of_strings_of_every_length(backend: Any) -> None:
+    for length in range(140):
+        for at in {0, 1, 7, 8, 31, 32, length // 2, length - 1, length} & set(range(length + 1)):
+            for inside in ("", "é", "\x1f", '\\"', "\\u00e9", "😀"):
+                text = "x" * at + inside + "y" * (length - at)
+                test_json_is_json_loads_in_result_and_error(backend, f'{{"{text}": "{text}"}}')
+
+
+def test_json_tells_keys_apart_that_are_alike(backend: Any) -> None:
+    for length in (2, 3, 4, 5, 8, 15, 16, 17, 30, 64, 65):
+        for middle in ("a", "b", "a", "é", "b"):
+            text = ("x" * length + middle + "x" * length)[-length:]
+            alike = ["x" * (length // 2) + middle + "x" * (length - length // 2 - 1), text]
+            keys = {one: one for one in alike}
+            assert backend.ServerSentEvent(data=json.dumps(keys)).json() == keys
 
 
 def test_json_gives_a_new_object_each_time(backend: Any) -> None:

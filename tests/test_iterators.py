@@ -8,6 +8,8 @@ import io
 import os
 import threading
 import time
+import types
+import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
@@ -691,6 +693,113 @@ def test_a_step_is_a_coroutine_or_an_awaitable_for_every_caller(backend: Any) ->
     run(main())
 
 
+class Waiting:
+    """A source whose chunk is what the event loop sends it, and which tells what is thrown."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def __aiter__(self) -> Any:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self.asked()
+        except ValueError as error:
+            self.told.append(error)
+            return b"data: caught\n\n"
+        except BaseException as error:
+            self.told.append(type(error))
+            raise
+
+    @types.coroutine
+    def asked(self) -> Iterator[str]:
+        chunk = yield "asked"
+        while chunk == "again":
+            chunk = yield "asked again"
+        if chunk is None:
+            raise StopAsyncIteration
+        return chunk
+
+
+def result(step: Any, value: Any = None) -> Any:
+    with pytest.raises(StopIteration) as stopped:
+        step.send(value)
+    return stopped.value.value
+
+
+def test_a_step_hands_everything_through(backend: Any) -> None:
+    source = Waiting()
+    events = backend.aiter_events(source, comments=True)
+    step = events.__anext__()
+    assert step.send(None) == "asked"
+    assert step.send("again") == "asked again"
+    assert result(step, b"data: a\n\n").data == "a"
+
+    step = events.__anext__()
+    assert step.send(None) == "asked"
+    error = ValueError("thrown")
+    with pytest.raises(StopIteration) as stopped:
+        step.throw(error)
+    assert stopped.value.value.data == "caught"
+    assert source.told == [error]
+
+    step = events.__anext__()
+    step.send(None)
+    with pytest.raises(KeyboardInterrupt):
+        step.throw(KeyboardInterrupt())
+    for ended in (lambda: step.send(None), lambda: step.throw(KeyError())):
+        with pytest.raises((RuntimeError, KeyError)):
+            ended()
+
+    step = events.__anext__()
+    step.send(None)
+    step.close()
+    step.close()
+    assert source.told[1:] == [KeyboardInterrupt, GeneratorExit]
+
+    step = events.__anext__()
+    step.send(None)
+    assert result(step, bytearray(b"data: b\n\n: c\n\n")).data == "b"
+    assert result(events.__anext__()).text == "c"
+
+    step = events.__anext__()
+    step.send(None)
+    with pytest.raises(StopAsyncIteration):
+        step.send(None)
+    with pytest.raises(StopAsyncIteration):
+        events.__anext__().send(None)
+
+
+def test_a_step_that_something_is_thrown_into_before_it_began(backend: Any) -> None:
+    source = Waiting()
+    events = backend.aiter_events(source)
+    step = events.__anext__()
+    with pytest.raises(KeyError):
+        step.throw(KeyError("early"))
+    with pytest.raises(RuntimeError, match="already awaited"):
+        step.send(None)
+    assert source.told == []
+    step = events.__anext__()
+    step.send(None)
+    assert result(step, b"data: a\n\n").data == "a"
+
+
+def test_steps_that_are_kept_do_not_get_in_each_others_way(backend: Any) -> None:
+    async def main() -> None:
+        events = [backend.aiter_events(async_source(CHUNKS)) for _ in range(3)]
+        steps = [iterator.__anext__() for iterator in events for _ in range(4)]
+        found = [(await step).data for step in steps[:3] + steps[4:7]]
+        assert found == ["a", "b", "c"] * 2
+        with pytest.raises(RuntimeError):
+            await steps[0]
+        assert [(await step).data for step in steps[8:11]] == ["a", "b", "c"]
+        for step in steps:
+            step.close()
+
+    run(main())
+
+
 def test_a_comprehension_and_a_plain_loop_see_the_same(backend: Any) -> None:
     async def main() -> None:
         first = [item async for item in backend.aiter_events(async_source(CHUNKS), comments=True)]
@@ -716,6 +825,41 @@ def test_cycles_through_the_source_are_collected(backend: Any) -> None:
     assert seen() is None
 
 
+def test_cycles_through_an_async_step_are_collected(backend: Any) -> None:
+    import weakref
+
+    class Source(Waiting):
+        steps: list[Any]
+
+    for begun in (False, True):
+        source = Source()
+        events = backend.aiter_events(source)
+        step = events.__anext__()
+        if begun:
+            assert step.send(None) == "asked"
+        source.steps = [step]
+        seen = weakref.ref(source)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a coroutine that never began
+            del source, events, step
+            gc.collect()
+        assert seen() is None
+
+
+def test_a_step_that_is_done_holds_nothing(backend: Any) -> None:
+    import weakref
+
+    source = Closing(CHUNKS)
+    events = backend.aiter_events(source)
+    seen = weakref.ref(source)
+    step = events.__anext__()
+    assert run(of(step)).data == "a"
+    del source, events
+    gc.collect()
+    assert seen() is None
+    step.close()
+
+
 def test_events_are_not_tracked_by_the_collector_where_compiled(backend: Any) -> None:
     (event,) = backend.parse(b"data: a\n\n")
     if backend.__name__ == "rapidsse._rapidsse":
@@ -732,3 +876,24 @@ def test_a_step_does_not_wait_for_more_than_it_needs(backend: Any) -> None:
         assert time.monotonic() - started < 5
 
     run(main())
+
+
+def test_a_source_that_asks_for_an_item_itself_is_told_that_the_iterator_is_busy(
+    backend: Any,
+) -> None:
+    class Source:
+        events: Any = None
+
+        def __iter__(self) -> Any:
+            return self
+
+        def __next__(self) -> bytes:
+            with pytest.raises(RuntimeError, match="waiting"):
+                next(self.events)
+            raise ValueError("of the source")
+
+    source = Source()
+    source.events = backend.iter_events(source)
+    with pytest.raises(ValueError, match="of the source"):
+        next(source.events)
+    assert list(source.events) == []

@@ -7,9 +7,11 @@ from rapidsse import (
     Comment,
     Diagnostic,
     EventIterator,
+    EventStream,
     Parser,
     ServerSentEvent,
     aiter_events,
+    completion,
     iter_events,
     parse,
 )
@@ -63,6 +65,30 @@ async def aiterate(chunks: AsyncIterator[bytes]) -> None:
     async with aiter_events(chunks) as events:
         assert_type(events, AsyncEventIterator[ServerSentEvent])
         assert_type(await events.__anext__(), ServerSentEvent)
+
+
+def stream(response: object, flag: bool) -> None:
+    assert_type(EventStream(response), EventStream[ServerSentEvent])
+    for event in EventStream(response, done=completion.OPENAI, max_buffer_size=None):
+        assert_type(event, ServerSentEvent)
+    for item in EventStream(response, done=completion.anthropic, comments=True):
+        assert_type(item, ServerSentEvent | Comment)
+    assert_type(EventStream(response, diagnostics=True), EventStream[ServerSentEvent | Diagnostic])
+    assert_type(EventStream(response, comments=flag), EventStream[Item])
+    with EventStream(response, done=lambda event: event.data == "x", check=False) as events:
+        assert_type(events, EventStream[ServerSentEvent])
+        assert_type(events.completed, bool)
+        assert_type(events.unfinished, ServerSentEvent | None)
+        assert_type(next(events), ServerSentEvent)
+    EventStream(response, done=5)  # type: ignore[call-overload]
+    EventStream(response, unknown=5)  # type: ignore[call-overload]
+
+
+async def astream(response: object) -> None:
+    async with EventStream(response, done=completion.openai_responses) as events:
+        assert_type(events, EventStream[ServerSentEvent])
+        async for event in events:
+            assert_type(event, ServerSentEvent)
 
 
 def attributes(parser: Parser[ServerSentEvent | Comment], event: ServerSentEvent) -> None:

@@ -3,6 +3,7 @@
 from importlib import metadata as _metadata
 from typing import TYPE_CHECKING
 
+from rapidsse import completion
 from rapidsse._backend import choose as _choose
 from rapidsse._errors import (
     BufferSizeExceeded,
@@ -11,6 +12,7 @@ from rapidsse._errors import (
     SSEError,
     StreamInterrupted,
 )
+from rapidsse._stream import EventStream
 
 BACKEND, _backend_module = _choose()
 
@@ -49,6 +51,7 @@ __all__ = [
     "Comment",
     "Diagnostic",
     "EventIterator",
+    "EventStream",
     "Parser",
     "ParserClosed",
     "ResponseError",
@@ -57,6 +60,7 @@ __all__ = [
     "StreamInterrupted",
     "__version__",
     "aiter_events",
+    "completion",
     "iter_events",
     "parse",
 ]

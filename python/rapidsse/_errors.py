@@ -51,8 +51,8 @@ class StreamInterrupted(SSEError):
         self.last_event_id = last_event_id
 
     def __str__(self) -> str:
-        what = "inside a block" if self.unfinished is None else "inside an event"
-        return f"the stream ended before it was complete, {what}"
+        where = "" if self.unfinished is None else ", inside an event"
+        return f"the stream ended before it was complete{where}"
 
 
 class ResponseError(SSEError):

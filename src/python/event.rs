@@ -47,7 +47,7 @@ struct EventObject {
 
 /// Whether an object begins with a reference count and its type and nothing else, so that a new
 /// one's beginning can be written without a call. (Not so without a GIL.)
-const PLAIN_HEAD: bool = size_of::<ffi::PyObject>() == 2 * size_of::<usize>();
+pub const PLAIN_HEAD: bool = size_of::<ffi::PyObject>() == 2 * size_of::<usize>();
 
 static TYPE: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(ptr::null_mut());
 
@@ -163,7 +163,7 @@ impl<'py> View<'_, 'py> {
 /// # Safety
 ///
 /// The thread must be attached, as it is in a call from the interpreter.
-unsafe fn called<R>(failure: R, body: impl for<'py> FnOnce(Python<'py>) -> PyResult<R>) -> R {
+pub unsafe fn called<R>(failure: R, body: impl for<'py> FnOnce(Python<'py>) -> PyResult<R>) -> R {
     // SAFETY: said above.
     let py = unsafe { Python::assume_attached() };
     body(py).unwrap_or_else(|error| {
@@ -477,7 +477,7 @@ const fn member(name: &'static CStr, kind: c_int, offset: usize) -> ffi::PyMembe
     }
 }
 
-const fn method(
+pub const fn method(
     name: &'static CStr,
     function: ffi::PyMethodDefPointer,
     flags: c_int,
@@ -491,7 +491,7 @@ const fn method(
     }
 }
 
-const fn unnamed_arguments(function: ffi::PyCFunction) -> ffi::PyMethodDefPointer {
+pub const fn unnamed_arguments(function: ffi::PyCFunction) -> ffi::PyMethodDefPointer {
     ffi::PyMethodDefPointer {
         PyCFunction: function,
     }

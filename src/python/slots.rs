@@ -8,7 +8,8 @@ use std::ptr;
 use pyo3::prelude::*;
 use pyo3::{PyTypeInfo, ffi, intern};
 
-use super::aiter::{AsyncStep, Sent};
+use super::aiter::AsyncEventIterator;
+use super::async_step::new_step;
 use super::iter::EventIterator;
 use super::parser::Parser;
 
@@ -39,31 +40,9 @@ unsafe extern "C" fn feed(
     }
 }
 
-unsafe extern "C" fn send(
-    object: *mut ffi::PyObject,
-    value: *mut ffi::PyObject,
-    result: *mut *mut ffi::PyObject,
-) -> ffi::PySendResult {
-    // Attached in full: what a step drops when the source ends may be anything.
-    // SAFETY: called by the interpreter with an object of the type and a place for the result.
-    Python::attach(|py| unsafe {
-        let object = Bound::ref_from_ptr(py, &object).cast_unchecked::<AsyncStep>();
-        match AsyncStep::sent(object, value) {
-            Ok(Sent::Return(item)) => {
-                *result = item.into_ptr();
-                ffi::PySendResult::PYGEN_RETURN
-            }
-            Ok(Sent::Yield(value)) => {
-                *result = value.into_ptr();
-                ffi::PySendResult::PYGEN_NEXT
-            }
-            Err(error) => {
-                error.restore(py);
-                *result = ptr::null_mut();
-                ffi::PySendResult::PYGEN_ERROR
-            }
-        }
-    })
+unsafe extern "C" fn anext(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: called by the interpreter, attached, with an object of the type.
+    unsafe { new_step(object) }
 }
 
 /// Puts the functions in their places.
@@ -91,9 +70,9 @@ pub fn init(py: Python<'_>) -> PyResult<()> {
         let iterator = EventIterator::type_object_raw(py);
         (*iterator).tp_iternext = Some(next);
         ffi::PyType_Modified(iterator);
-        let iterator = AsyncStep::type_object_raw(py);
+        let iterator = AsyncEventIterator::type_object_raw(py);
         if let Some(slots) = (*iterator).tp_as_async.as_mut() {
-            slots.am_send = Some(send);
+            slots.am_anext = Some(anext);
         }
         ffi::PyType_Modified(iterator);
     }

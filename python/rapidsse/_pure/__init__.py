@@ -1,9 +1,10 @@
 """The pure-Python backend: the reference, and what serves where nothing is compiled.
 
-A byte's way: `_parser` takes chunks in windows and cuts them into lines; `_field` says what a line
-is; `_line` holds the one that the network cut, `_block` what the lines since the last blank one add
-up to; `_filter` says which events are worth making, `_diagnostics` what the standard ignores; the
-results are the `_items`. `_iterators` pull chunks and hand the items out one by one.
+A byte's way: `_parser` takes chunks in windows and cuts these into blocks; where lines have to be
+looked at, `_field` says what a line is; of a long unfinished block `_line` holds the line that the
+network cut, and `_block` what the lines before it add up to; `_filter` says which events are worth
+making, `_diagnostics` what the standard ignores; the results are the `_items`. `_iterators` pull
+chunks and hand the items out one by one.
 """
 
 from rapidsse._pure._items import Comment, Diagnostic, ServerSentEvent

@@ -12,9 +12,20 @@ from rapidsse._pure._field import COMMENT, DATA, EVENT, ID, UNKNOWN, Field, mill
 class Block:
     """The fields of an unfinished block."""
 
-    __slots__ = ("begun", "data", "event", "has_field", "id", "retry")
+    __slots__ = (
+        "_last_milliseconds",
+        "_last_retry",
+        "begun",
+        "data",
+        "event",
+        "has_field",
+        "id",
+        "retry",
+    )
 
     def __init__(self) -> None:
+        self._last_retry: bytes | bytearray | None = None  # a short value, and what it says
+        self._last_milliseconds = 0
         self.clear()
 
     def clear(self) -> None:
@@ -34,19 +45,23 @@ class Block:
         if field is UNKNOWN:
             return False
         self.has_field = True
-        if field is EVENT:
-            self.event = value
+        if field is DATA:
+            self.add_data(value)
         elif field is ID:
             if 0 in value:
                 return True
             self.id = value
-        elif field is DATA:
-            self.add_data(value)
+        elif field is EVENT:
+            self.event = value
+        elif value == self._last_retry:
+            self.retry = self._last_milliseconds
         else:
             retry = milliseconds(value)
             if retry is None:
                 return True
             self.retry = retry
+            if len(value) < 19:  # servers say the same again and again
+                self._last_retry, self._last_milliseconds = value, retry
         return False
 
     def add_data(self, value: bytes | bytearray) -> None:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NoReturn, cast
 
 from rapidsse._errors import StreamInterrupted
 from rapidsse._options import check_unfinished
-from rapidsse._pure._parser import Overflow, Parser, chunk_bytes
+from rapidsse._pure._parser import Overflow, Parser, Refused
 from rapidsse._sources import Close, async_chunks, closing, sync_chunks
 
 _NOTHING: Iterator[Any] = iter(())
@@ -71,18 +71,6 @@ class _Steps:
         """Whether the stream ended inside a block (bool)."""
         return self._parser.truncated
 
-    def _accept(self, chunk: Any) -> None:
-        if self._ended:  # closed while the source made the chunk
-            return
-        if type(chunk) is not bytes:
-            try:
-                chunk = chunk_bytes(chunk)
-            except Exception:
-                self._stop()
-                raise
-        if 10 in chunk or 13 in chunk or not self._parser._continues(chunk):
-            self._items = self._parser._items(chunk)
-
     def _stop(self) -> None:
         """The stream is over, by its end or by a fault."""
         if self._ended:  # closed while the source was asked
@@ -105,6 +93,12 @@ class _Steps:
         if self._policy == "yield" and self._unfinished is not None:
             self._items = iter((self._unfinished,))
 
+    def _refuse(self, refused: Refused) -> NoReturn:
+        """What the source gave is no chunk."""
+        self._stop()
+        assert refused.__cause__ is not None
+        raise refused.__cause__
+
     def _overflow(self) -> NoReturn:
         self._ended = True
         self._items = _NOTHING
@@ -115,7 +109,13 @@ class _Steps:
         close, self._chunks, self._close = self._close, None, None
         self._ended = True
         self._items = _NOTHING
+        self._parser._shut()
         return close
+
+
+def _is_of(error: BaseException) -> bool:
+    """Whether the frame that caught an exception has also raised it."""
+    return error.__traceback__ is not None and error.__traceback__.tb_next is None
 
 
 def _busy() -> RuntimeError:
@@ -137,36 +137,33 @@ class EventIterator(_Steps):
         return self
 
     def __next__(self) -> Any:
+        # The generator under it keeps two threads apart; only where it has ended must this do so.
+        try:
+            for item in self._items:
+                return item
+        except Overflow:
+            self._overflow()
+        except Refused as refused:
+            self._refuse(refused)
+        except Exception as error:
+            if isinstance(error, ValueError) and _is_of(error):
+                raise _busy() from None  # the generator is already executing
+            self._fail()
+            raise
+        except BaseException:  # an interrupt, which ends nothing
+            if not self._ended:
+                self._items = self._parser._run(self._chunks)
+            raise
         try:
             del self._turn
         except AttributeError:
             raise _busy() from None
         try:
-            while True:
-                for item in self._items:
-                    return item
-                if self._ended:
-                    raise StopIteration
-                try:
-                    chunk = next(self._chunks)
-                    # A chunk that is but a piece of a line: most are, where they are small.
-                    while (
-                        type(chunk) is bytes
-                        and 10 not in chunk
-                        and 13 not in chunk
-                        and not self._ended
-                        and self._parser._continues(chunk)
-                    ):
-                        chunk = next(self._chunks)
-                except StopIteration:
-                    self._end()
-                except Exception:
-                    self._fail()
-                    raise
-                else:
-                    self._accept(chunk)
-        except Overflow:
-            self._overflow()
+            if not self._ended:
+                self._end()
+            for item in self._items:
+                return item
+            raise StopIteration
         finally:
             self._turn = True
 
@@ -216,9 +213,14 @@ class AsyncEventIterator(_Steps):
                     self._fail()
                     raise
                 else:
-                    self._accept(chunk)
+                    if self._ended:  # closed while the source made the chunk
+                        continue
+                    if type(chunk) is not bytes or not self._parser._goes_on(chunk):
+                        self._items = self._parser._run((chunk,))
         except Overflow:
             self._overflow()
+        except Refused as refused:
+            self._refuse(refused)
         finally:
             self._turn = True
 
@@ -257,6 +259,7 @@ def iter_events(chunks: Any, /, *, unfinished: Any = "discard", **options: Any) 
     """
     iterator: EventIterator = object.__new__(cast("type[EventIterator]", EventIterator))
     iterator._open(*sync_chunks(chunks), unfinished, options)
+    iterator._items = iterator._parser._run(iterator._chunks)
     return iterator
 
 

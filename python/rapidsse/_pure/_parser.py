@@ -1,19 +1,18 @@
 """The parser: an event stream interpreted, across chunks.
 
-A byte's way: a chunk is taken in windows, a window is cut into lines, a line is a `_field`; what
-the network cut waits in `_line`, what the lines add up to in `_block`; a blank line makes an item.
+A byte's way: a chunk is taken in windows, a window is cut into blocks, a line is a `_field`; what
+the network cut waits as it is while it is short; a long block waits in `_line` and `_block`.
 
-The plan: what is at stake is the cost per event, so as much as possible is done for a whole window
-by a few calls of `str` methods. A window is made text as Latin-1, which is one character per byte,
-costs a copy and loses nothing; text is faster to work on than bytes. Line ends become LF, and a
-split at "\\n\\ndata: " gives the values of all blocks of one `data` line, as most
-streams have. Other blocks go line by line. UTF-8 is decoded when an item is made: line ends and
-colons are ASCII, and no broken sequence can swallow one.
+The plan: what is at stake is the cost per event, so as much as possible is done for all blocks that
+a window completes by a few calls of `bytes` and `str` methods. They are decoded at once, and a
+split at "\\ndata: " gives the `data` values, each with the lines that follow it. Those lines are
+mostly a blank one and the next block's event type, the same again and again, so what they say is
+remembered. Lines that say more go to the block one by one. That the text is decoded before it is
+cut changes nothing: line ends and colons are ASCII, and no broken sequence can swallow one.
 
-When comments, diagnostics or raw bytes are to be told, or the guard's limit is near, a window is
-taken `_closely` instead: each line with its ending, and counted. The limit is near when it could be
-exceeded if each byte added two to the count, which is the most that one can: one to a value or
-between two `data` lines, one to the raw bytes.
+A window and what waits before it are together no larger than the guard's limit, which therefore
+only a long block can exceed. When that could be, or comments, diagnostics or raw bytes are to be
+told, a window is taken `_closely` instead: each line with its ending, and counted.
 
 Everything is linear in the bytes. What is retained is in a few byte arrays.
 """
@@ -22,7 +21,7 @@ from __future__ import annotations
 
 import codecs
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from types import GenericAlias
 from typing import Any, ClassVar, NoReturn
 
@@ -30,7 +29,7 @@ from rapidsse._errors import BufferSizeExceeded, ParserClosed
 from rapidsse._options import Checked, bad_chunk, check_last_event_id, check_options
 from rapidsse._pure._block import Block
 from rapidsse._pure._diagnostics import Watch
-from rapidsse._pure._field import COMMENT, DATA, EVENT, RETRY, UNKNOWN, Field, split
+from rapidsse._pure._field import COMMENT, EVENT, RETRY, UNKNOWN, Field, split
 from rapidsse._pure._filter import Filter
 from rapidsse._pure._items import (
     Diagnostic,
@@ -45,17 +44,21 @@ BOM = codecs.BOM_UTF8
 # A chunk is parsed in pieces of this size, so that no list of its lines becomes huge.
 WINDOW = 64 * 1024
 
-# A smaller chunk is likely to be but one block.
-SMALL = 1024
-# What is short enough to be remembered, and how many lines are: servers repeat themselves.
-SHORT = 128
+# The most that waits for the end of its block as it is.
+WAITING = 8 * 1024
+# What waits grows in place if it is longer than this.
+GROWS = 1024
+# What is short enough to be remembered, and of how much: servers repeat themselves.
+SHORT = 256
 FEW = 32
-
-_NOTHING: Iterator[Any] = iter(())
 
 
 class Overflow(Exception):
     """The guard's limit is exceeded."""
+
+
+class Refused(Exception):
+    """A chunk is none; the cause says why."""
 
 
 class Parser:
@@ -80,12 +83,15 @@ class Parser:
         "_after_cr",
         "_block",
         "_bom",
-        "_bound",
+        "_careful",
         "_close_look",
         "_closed",
         "_comments",
         "_diagnostics",
         "_filter",
+        "_first",
+        "_following",
+        "_inside",
         "_last_event_id",
         "_limit",
         "_line",
@@ -96,13 +102,19 @@ class Parser:
         "_raised",
         "_raw",
         "_retry",
+        "_room",
         "_said",
         "_skipped",
+        "_swallows",
         "_truncated",
         "_turn",
         "_type",
         "_type_text",
+        "_waiting",
+        "_waiting_limit",
+        "_waiting_room",
         "_watch",
+        "_window",
     )
 
     __class_getitem__: ClassVar[Any] = classmethod(GenericAlias)
@@ -124,7 +136,15 @@ class Parser:
         self._line = Line(comments=comments)
         self._block = Block()
         self._raw = bytearray() if raw else None
-        self._said: dict[str, tuple[Field, bytes]] = {}  # lines that were split
+        # The most that waits, and the most that is taken in at once.
+        most = WAITING + WINDOW if limit is None else limit
+        self._waiting_limit = min(WAITING, most // 2)
+        self._window = min(WINDOW, most - self._waiting_limit)
+        # Lines between two `data` lines that end a block and say at most the event type of the next
+        # one: that type. And the same lines at the start of a chunk.
+        self._following = {"": "message", "\n": "message"}
+        self._first = {b"": "message"}
+        self._said: dict[bytes, tuple[Field, bytes]] = {}  # lines that were split
         # Deleted by the thread that feeds: of two that do so at once, one fails.
         self._turn = True
         self._begin(last_event_id)
@@ -133,11 +153,15 @@ class Parser:
         self._last_event_id = last_event_id
         self._retry: int | None = None  # as of the last blank line
         self._block.retry = None
+        self._waiting: bytes | bytearray = b"\n"  # lines of the block, and the LF before them
         self._skipped = 0
         self._closed = self._overflow = self._raised = self._truncated = False
         self._bom: bytes | None = b""  # what came of a BOM; None once that is settled
-        self._after_cr = False
-        self._bound: float = 0  # the guard's count is at most this
+        self._careful = True  # chunks are not simply taken in
+        self._waiting_room = 0  # so much may wait just now
+        self._swallows = False  # the last chunk ended with CR
+        self._after_cr = False  # the same, for a close look
+        self._room: float = 0  # so many bytes of a long block cannot exceed the limit
         self._line_number = 1  # of the line at hand: its number,
         self._line_offset = 0  # where it began,
         self._offset = 0  # and what comes next; with a close look only
@@ -148,6 +172,8 @@ class Parser:
     def _forget(self) -> None:
         """Drops everything retained."""
         self._retry = self.retry
+        self._waiting = b"\n"
+        self._inside = False  # the block is in `_line` and `_block` instead
         self._line.clear()
         self._block.clear()
         if self._raw is not None:
@@ -167,7 +193,7 @@ class Parser:
     @property
     def retry(self) -> int | None:
         """The stream's latest valid reconnection time in milliseconds (int | None)."""
-        retry = self._block.retry
+        retry = self._held()[1].retry
         return self._retry if retry is None else retry
 
     @property
@@ -215,8 +241,8 @@ class Parser:
         try:
             if self._closed:
                 self._refuse()
-            if 10 in chunk or 13 in chunk or not self._continues(chunk):
-                items += self._items(chunk)
+            if not self._goes_on(chunk):
+                items += self._run((chunk,))
         except Overflow:
             if not items:
                 self._refuse()
@@ -239,8 +265,8 @@ class Parser:
             return None
         if self._bom:
             self._begin_line(self._bom)
-        self._closed = True
-        line, block = self._line, self._block
+        self._shut()
+        line, block = self._held()
         self._truncated = line.begun or block.begun
         retry = self.retry
         if line.begun:
@@ -249,10 +275,15 @@ class Parser:
         if block.data is not None:
             id = self._last_event_id if block.id is None else text(block.id)
             raw = None if self._raw is None else bytes(self._raw)
-            event = make_event(self._event_type(), text(block.data), id, block.retry, raw)
+            event = make_event(self._event_type(block), text(block.data), id, block.retry, raw)
         self._forget()
         self._retry = retry
         return event
+
+    def _shut(self) -> None:
+        """Takes nothing more in."""
+        self._closed = self._careful = True
+        self._room = self._waiting_room = 0
 
     def reset(self, last_event_id: str = "") -> None:
         """Begins a new stream with the same options.
@@ -276,83 +307,228 @@ class Parser:
         assert isinstance(self._limit, int)
         return BufferSizeExceeded(self._limit)
 
-    # A chunk's items, parsed one by one as they are asked for
+    # Items, parsed one by one as they are asked for
 
-    def _continues(self, chunk: bytes) -> bool:
-        """Takes in a chunk without a line end, unless there is more to do than that."""
-        if self._bom is not None or self._close_look:
-            return False
-        self._bound += 2 * len(chunk)
-        if self._bound > self._limit:
+    def _run(self, chunks: Iterable[Any]) -> Iterator[Any]:
+        """The items of chunks. Raises Overflow where the limit is exceeded."""
+        first, following = self._first, self._following
+        line, block = self._line, self._block
+        keeps = None if self._filter is None else self._filter.keeps
+        for chunk in chunks:
+            if type(chunk) is bytes and 10 not in chunk and 13 not in chunk:
+                # As in `_goes_on`; a call for each of many small chunks would show.
+                if line.collects:
+                    if len(chunk) < self._room:
+                        line.value += chunk
+                        self._room -= len(chunk)
+                        continue
+                elif len(self._waiting) + len(chunk) <= self._waiting_room and not self._swallows:
+                    self._waiting += chunk
+                    continue
+            if self._careful or type(chunk) is not bytes or len(chunk) > self._window:
+                if self._closed:
+                    return
+                for piece in self._windows(chunk):
+                    yield from self._closely(piece) if self._close_look else self._run((piece,))
+                continue
+            waiting = self._waiting
+            if (
+                chunk[-1:] == b"\n"
+                and len(waiting) == 1
+                and keeps is None
+                and not (self._inside or self._swallows)
+            ):  # a chunk that is one event, as tokens come, or one comment, as heartbeats do?
+                start, found, rest = chunk.partition(b"data: ")
+                event = first.get(start)
+                received, _, rest = rest.partition(b"\n")
+                if rest == b"\r\n" and received.endswith(b"\r"):
+                    received, rest = received[:-1], b"\n"
+                if rest == b"\n" and 13 not in received:
+                    value = received.decode("utf-8", "replace")
+                    if event is not None:
+                        yield make_event(event, value, self._last_event_id, None, None)
+                        continue
+                    before = start.split(b"\n")
+                    if not before.pop() and b"" not in before and 13 not in start:
+                        if self._take(before) and len(start) <= SHORT:
+                            remember(first, start, self._event_type(block))
+                        yield self._end_block(value)
+                        continue
+                elif event is not None and not found and chunk.endswith(b"\n\n"):
+                    continue
+            if self._swallows or 13 in chunk:
+                chunk = self._line_feeds(chunk)
+            if self._inside:
+                chunk = yield from self._go_on(chunk)
+                if not chunk:
+                    continue
+            end = chunk.rfind(b"\n\n") + 2 if 10 in chunk else 1
+            if end == 1 and not (chunk[:1] == b"\n" and waiting[-1] == 10):
+                # The block goes on.
+                if len(waiting) + len(chunk) <= self._waiting_room:
+                    if len(waiting) > GROWS and type(waiting) is bytes:
+                        waiting = bytearray(waiting)
+                    waiting += chunk
+                    self._waiting = waiting
+                elif chunk:
+                    self._settle()
+                    yield from self._go_on(chunk)
+                continue
+            left = b"\n"
+            if end < len(chunk):
+                chunk, left = chunk[:end], chunk[end - 1 :]
+            window = waiting + chunk
+            self._waiting = b"\n"
+            try:
+                lines = window.decode()
+            except UnicodeDecodeError:
+                if keeps is not None:
+                    yield from self._closely(bytes(window[1:]))
+                    self._waiting = left
+                    continue
+                lines = text(window)
+            if len(lines) > GROWS and keeps is None and lines.startswith("\ndata: "):
+                # Blocks of one `data` line each? Then there are no more line ends than these.
+                values = lines[7:-2].split("\n\ndata: ")
+                if lines.count("\n") == 2 * len(values) + 1:
+                    for value in values:
+                        made = EventSlots()
+                        made.event = "message"
+                        made.data = value
+                        made.id = self._last_event_id
+                        made.retry = made.raw = None
+                        made.__class__ = ServerSentEvent
+                        yield made
+                    self._waiting = left
+                    continue
+            values = lines.split("\ndata: ")
+            between = values.pop(0)
+            event = following.get(between)
+            if event is None:
+                event = yield from self._between(between)
+            several: list[str] = []  # values of the block, but for the last one
+            for value in values:
+                value, ended, between = value.partition("\n")
+                if not ended:
+                    several.append(value)
+                    continue
+                if several:
+                    several.append(value)
+                    value = "\n".join(several)
+                    several = []
+                next_event = following.get(between)
+                if next_event is None and between[0] != "\n":  # the block goes on
+                    if event is not None:
+                        block.take(EVENT, event.encode())
+                    block.add_data(value.encode())
+                elif event is None:
+                    item = self._end_block(value)
+                    if item is not None:
+                        yield item
+                elif keeps is None or keeps(event, value.encode()):
+                    yield make_event(event, value, self._last_event_id, None, None)
+                else:
+                    self._skipped += 1
+                event = next_event
+                if event is None:
+                    event = yield from self._between(between)
+            self._waiting = left
+
+    def _goes_on(self, chunk: bytes) -> bool:
+        """Takes in a chunk that is but more of a long value, or of what waits, if it is."""
+        if 10 in chunk or 13 in chunk:
             return False
         if self._line.collects:
-            self._line.value += chunk
-        elif chunk:
-            self._after_cr = False
-            self._line.push(chunk)
-        return True
+            if len(chunk) < self._room:
+                self._line.value += chunk
+                self._room -= len(chunk)
+                return True
+        elif len(self._waiting) + len(chunk) <= self._waiting_room and not self._swallows:
+            self._waiting += chunk
+            return True
+        return False
 
-    def _items(self, chunk: bytes) -> Iterator[Any]:
-        """The items of a chunk. Raises Overflow where the limit is exceeded."""
-        size = len(chunk)
-        if self._bom is not None or size > WINDOW or not size:
-            return self._windows(chunk)
-        self._bound += 2 * size
-        if self._bound > self._limit:
-            self._bound = self._count() + 2 * size
-        if self._close_look or self._bound > self._limit:
-            return self._closely(chunk)
+    def _between(self, lines: str) -> Generator[Any, None, str | None]:
+        """Takes in lines between two `data` lines. Returns the type of the event that the next one
+        is of, or None if more has been said of it, which is in the block then."""
+        block = self._block
+        simple = lines[0] == "\n"
+        whole: list[bytes] = []
+        for line in lines.encode().split(b"\n"):
+            if line:
+                whole.append(line)
+                continue
+            if whole:
+                simple = self._take(whole) and simple
+                whole = []
+            if block.begun:
+                item = self._end_block()
+                if item is not None:
+                    yield item
+        simple = self._take(whole) and simple
+        if not simple:
+            return None if block.begun else "message"
+        event = self._event_type(block)
+        block.clear()
+        if len(lines) <= SHORT:
+            remember(self._following, lines, event)
+            start = lines[1:] if lines.endswith("\n\n") else f"{lines[1:]}\n"
+            remember(self._first, start.encode(), event)
+        return event
 
-        if self._after_cr:
-            self._after_cr = False
-            if chunk[0] == 10:
-                chunk = chunk[1:]
-        if (
-            chunk
-            and chunk[0] in (100, 58)
-            and not (self._line.begun or self._block.begun or self._filter)
-        ):
-            # One line and a blank one, as tokens and heartbeats come?
-            line = chunk[:-2] if chunk[-2:] == b"\n\n" else chunk.removesuffix(b"\r\n\r\n")
-            if 10 not in line and 13 not in line and line:
-                if line.startswith(b"data: "):
-                    data = line[6:].decode("utf-8", "replace")
-                    return iter((make_event("message", data, self._last_event_id, None, None),))
-                if line[0] == 58:
-                    return _NOTHING
-        lines = chunk.decode("latin-1")
-        if 13 in chunk:
-            self._after_cr = chunk[-1] == 13
-            ended = chunk[-1] == 13 or chunk[-1] == 10
-            lines = b"\n".join(chunk.splitlines()).decode("latin-1") + ("\n" if ended else "")
-        if size > SMALL:
-            return self._blocks(lines)
-        return self._lines(lines.split("\n"))
+    def _take(self, lines: list[bytes]) -> bool:
+        """Takes in lines of the block. Returns whether they say at most an event type."""
+        block, said = self._block, self._said
+        simple = True
+        for line in lines:
+            if line[0] != 58:
+                known = said.get(line)
+                if known is None:
+                    known = field, _ = split(line)
+                    if (field is EVENT or field is RETRY) and len(line) <= SHORT:
+                        remember(said, line, known)
+                field, value = known
+                block.take(field, value)
+                if field is not EVENT:
+                    simple = False
+        return simple
 
-    def _windows(self, chunk: bytes) -> Iterator[Any]:
-        start = 0 if self._bom is None else self._skip_bom(chunk)
-        for at in range(start, len(chunk), WINDOW):
-            window = chunk[at : at + WINDOW]
-            if 10 in window or 13 in window or not self._continues(window):
-                yield from self._items(window)
+    def _windows(self, chunk: Any) -> Iterator[bytes]:
+        """A chunk in pieces of the right size, less the BOM."""
+        if type(chunk) is not bytes:
+            try:
+                chunk = chunk_bytes(chunk)
+            except Exception as error:
+                raise Refused from error
+        for at in range(0, len(chunk), self._window):
+            window = chunk[at : at + self._window]
+            if self._bom is not None:
+                window = self._skip_bom(window)
+            if window:
+                yield window
 
-    def _skip_bom(self, chunk: bytes) -> int:
+    def _skip_bom(self, chunk: bytes) -> bytes:
         """One leading BOM is dropped, which may come in pieces. What only began like one is text,
-        and counts once the byte is there that tells. Returns where the chunk goes on."""
-        came = self._bom or b""
-        start = came + chunk[: len(BOM) - len(came)]
-        if BOM.startswith(start) and start != BOM:
-            self._bom = start
-            return len(chunk)
+        and counts once the byte is there that tells."""
+        assert self._bom is not None
+        chunk = self._bom + chunk
+        if len(chunk) < len(BOM) and BOM.startswith(chunk):
+            self._bom = chunk
+            return b""
         self._bom = None
-        if start == BOM:
+        self._careful = self._close_look
+        self._waiting_room = 0 if self._close_look else self._waiting_limit
+        if chunk.startswith(BOM):
             self._offset = self._line_offset = len(BOM)
-            return len(BOM) - len(came)
-        while not BOM.startswith(start):
-            start = start[:-1]
-        if start:
-            self._begin_line(start)
-        return len(start) - len(came)
+            return chunk[len(BOM) :]
+        start = b""
+        if self._close_look:
+            start = chunk[: len(BOM) - 1]
+            while not BOM.startswith(start):
+                start = start[:-1]
+            if start:
+                self._begin_line(start)
+        return chunk[len(start) :]
 
     def _begin_line(self, start: bytes) -> None:
         """The first line starts with what could have been a BOM."""
@@ -361,79 +537,70 @@ class Parser:
             self._raw += start
         self._push(start)
 
-    def _blocks(self, lines: str) -> Iterator[Any]:
-        """The events of lines, mostly of whole blocks, of which most are one `data` line: that is
-        what a value without LF is between two "\\n\\ndata: "."""
-        if self._filter is not None:
-            yield from self._lines(lines.split("\n"))
-            return
-        if not (self._line.begun or self._block.begun):
-            lines = f"\n\n{lines}"  # two blank lines do nothing, and the first block is found too
-        start, *values = lines.split("\n\ndata: ")
-        if not values:
-            yield from self._lines(start.split("\n"))
-            return
-        yield from self._lines([*start.split("\n"), "", ""])
-        rest = values.pop()
-        whole = rest.endswith("\n\n")
-        if whole:
-            values.append(rest[:-2])
-        for value in values:
-            if "\n" in value:
-                yield from self._lines([*f"data: {value}".split("\n"), "", ""])
-                continue
-            event = EventSlots()
-            event.event = "message"
-            event.data = value if value.isascii() else utf8(value)
-            event.id = self._last_event_id
-            event.retry = event.raw = None
-            event.__class__ = ServerSentEvent
-            yield event
-        if not whole:
-            yield from self._lines(f"data: {rest}".split("\n"))
+    def _line_feeds(self, chunk: bytes) -> bytes:
+        """A chunk with LF for every line end."""
+        if not chunk:
+            return chunk
+        if self._swallows and chunk[0] == 10:
+            chunk = chunk[1:]
+        self._swallows = chunk.endswith(b"\r")
+        if 13 not in chunk:
+            return chunk
+        if len(chunk) <= SHORT:  # faster there, but slower for a long one
+            return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        lines = chunk.splitlines()
+        if chunk[-1] == 10 or chunk[-1] == 13:
+            lines.append(b"")
+        return b"\n".join(lines)
 
-    def _lines(self, lines: list[str]) -> Iterator[Any]:
-        """The events of whole lines and a last one that has not ended."""
-        cut = lines.pop()
-        if self._line.begun and lines:
-            # It has ended, and so it is not blank, even if nothing more came of it.
-            if lines[0]:
-                self._line.push(lines[0].encode("latin-1"))
-            self._block.take(*self._line.end())
-            del lines[0]
-        block = self._block
-        said = self._said
-        values: list[str] = []  # of the block's `data` lines
-        for line in lines:
-            if not line:
-                if values or block.begun:
-                    event = self._end_block(values)
-                    if event is not None:
-                        yield event
-                    values = []
-            elif line[0] == ":":  # a comment
-                pass
-            elif line.startswith("data: "):  # what `split` would find, sooner
-                values.append(line[6:])
-            else:
-                field, value = said.get(line) or self._split(line)
-                if field is DATA:
-                    values.append(value.decode("latin-1"))
-                else:
-                    block.take(field, value)
-        if values:
-            block.add_data("\n".join(values).encode("latin-1"))
-        if cut:
-            self._line.push(cut.encode("latin-1"))
+    # A long block
 
-    def _split(self, line: str) -> tuple[Field, bytes]:
-        """`split`, which remembers what servers say again and again."""
-        field, value = split(line.encode("latin-1"))
-        if (field is EVENT or field is RETRY) and len(line) <= SHORT:
-            if len(self._said) == FEW:
-                self._said.clear()
-            self._said[line] = field, value
-        return field, value
+    def _held(self) -> tuple[Line, Block]:
+        """What has come of the block."""
+        line, block = self._line, self._block
+        if len(self._waiting) > 1:
+            line, block = Line(comments=False), Block()
+            replay(self._waiting, line, block)
+        return line, block
+
+    def _settle(self) -> None:
+        """What waits has become long: from now on it is taken in line by line."""
+        replay(self._waiting, self._line, self._block)
+        self._waiting = b"\n"
+        self._waiting_room = 0
+        self._room = 0
+
+    def _go_on(self, chunk: bytes) -> Generator[Any, None, bytes]:
+        """Takes in so much of a chunk as belongs to the block. Returns the rest."""
+        line, block = self._line, self._block
+        self._room -= len(chunk)
+        if self._room < 0:
+            self._room = self._limit - self._count() - len(chunk)
+            if self._room < 0:
+                yield from self._closely(chunk)
+                self._look_inside()
+                return b""
+        if line.begun or 10 not in chunk:
+            piece, ended, chunk = chunk.partition(b"\n")
+            if piece:
+                line.push(piece)
+            if not ended:
+                self._inside = True
+                return b""
+            block.take(*line.end())
+        lines, ended, rest = (b"\n" + chunk).partition(b"\n\n")
+        replay(lines + ended[:1], line, block)
+        if ended:
+            item = self._end_block()
+            if item is not None:
+                yield item
+        self._look_inside()
+        return rest
+
+    def _look_inside(self) -> None:
+        """Whether the block, after something of it has been taken in, is a long one still."""
+        self._inside = self._line.begun or self._block.begun
+        self._waiting_room = 0 if self._inside else self._waiting_limit
 
     def _closely(self, window: bytes) -> Iterator[Any]:
         """The items of a window, with everything told and counted: after each byte in effect, since
@@ -514,45 +681,38 @@ class Parser:
     def _blank_line(self) -> Any:
         """A blank line with a close look: also at blocks that come to nothing."""
         told = self._diagnostics and self._block.has_field and self._block.data is None
-        item = self._end_block([]) if self._block.begun else None
+        item = self._end_block() if self._block.begun else None
         if self._raw is not None:
             self._raw = bytearray()
         return self._diagnostic("no-data") if told else item
 
-    def _end_block(self, values: list[str]) -> Any:
-        """The end of a block, of which these `data` values have not been added: its ID becomes the
-        last event ID, its data an event."""
+    def _end_block(self, value: str | None = None) -> Any:
+        """The end of a block, the last `data` value of which may be still to come: its ID becomes
+        the last event ID, its data an event."""
         block = self._block
-        if values and block.data is None and self._filter is None:
-            data = values[0] if len(values) == 1 else "\n".join(values)
-            if not data.isascii():
-                data = utf8(data)
-            if not block.begun:
-                return make_event("message", data, self._last_event_id, None, None)
-            kept = True
-        else:
-            if values:
-                block.add_data("\n".join(values).encode("latin-1"))
-            kept = False
-            if block.data is not None:
-                kept = self._filter is None or self._filter.keeps(self._event_type(), block.data)
-                self._skipped += not kept
-            data = text(block.data) if block.data is not None and kept else ""
+        received = block.data
+        if value is not None and (received is not None or self._filter is not None):
+            block.add_data(value.encode())
+            received, value = block.data, None
         if block.id is not None:
-            self._last_event_id = text(block.id)
+            self._last_event_id = block.id.decode("utf-8", "replace")
         if block.retry is not None:
             self._retry = block.retry
-        event = None
-        if kept:
-            name = self._type_text if block.event == self._type else self._event_type()
-            raw = None if self._raw is None else bytes(self._raw)
-            event = make_event(name, data, self._last_event_id, block.retry, raw)
+        made = None
+        if value is not None or received is not None:
+            event = self._type_text if block.event == self._type else self._event_type(block)
+            if self._filter is None or self._filter.keeps(event, received or b""):
+                data = text(received or b"") if value is None else value
+                raw = None if self._raw is None else bytes(self._raw)
+                made = make_event(event, data, self._last_event_id, block.retry, raw)
+            else:
+                self._skipped += 1
         block.clear()
-        return event
+        return made
 
-    def _event_type(self) -> str:
+    def _event_type(self, block: Block) -> str:
         """The block's event type; a short one is remembered, since the next is mostly the same."""
-        event = self._block.event
+        event = block.event
         if event == self._type:
             return self._type_text
         name = text(event) or "message"
@@ -563,11 +723,13 @@ class Parser:
     # The guard
 
     def _count(self) -> int:
-        return self._line.count() + self._block.count() + len(self._raw or b"")
+        line, block = self._held()
+        return line.count() + block.count() + len(self._raw or b"")
 
     def _check(self) -> None:
         if self._count() > self._limit:
-            self._closed = self._overflow = True
+            self._shut()
+            self._overflow = True
             self._forget()
             raise Overflow
 
@@ -576,14 +738,26 @@ def _busy() -> RuntimeError:
     return RuntimeError("the parser is at work in another thread")
 
 
+def remember(known: dict[Any, Any], key: Any, value: Any) -> None:
+    """Remembers something. Of what has become too much, two are kept, which were there first."""
+    if len(known) == FEW:
+        for old in [*known][2:]:
+            del known[old]
+    known[key] = value
+
+
 def text(value: bytes | bytearray) -> str:
     """What received bytes say."""
     return value.decode("utf-8", "replace")
 
 
-def utf8(value: str) -> str:
-    """What received bytes say that are at hand as Latin-1."""
-    return value if value.isascii() else value.encode("latin-1").decode("utf-8", "replace")
+def replay(lines: bytes | bytearray, line: Line, block: Block) -> None:
+    """Takes in lines of a block, of which the last has not ended; they begin with LF."""
+    *whole, cut = bytes(lines[1:]).split(b"\n")
+    for one in whole:
+        block.take(*split(one))
+    if cut:
+        line.push(cut)
 
 
 def chunk_bytes(chunk: Any) -> bytes:

@@ -1,0 +1,133 @@
+"""The HTTP clients, each with one pool of connections and a streaming GET."""
+
+from __future__ import annotations
+
+import urllib.request
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
+from typing import Any
+
+Get = Callable[[str], AbstractContextManager[Any]]
+AsyncGet = Callable[[str], AbstractAsyncContextManager[Any]]
+
+TIMEOUT = 60.0
+"""Long: a test that waits for it has failed (seconds)."""
+
+
+@contextmanager
+def _httpx(module: Any) -> Iterator[Get]:
+    with module.Client(timeout=TIMEOUT, verify=False) as client:
+        yield lambda url: client.stream("GET", url)
+
+
+@contextmanager
+def httpx() -> Iterator[Get]:
+    import httpx
+
+    with _httpx(httpx) as get:
+        yield get
+
+
+@contextmanager
+def httpx2() -> Iterator[Get]:
+    import httpx2
+
+    with _httpx(httpx2) as get:
+        yield get
+
+
+@contextmanager
+def requests() -> Iterator[Get]:
+    import requests
+
+    with requests.Session() as session:
+        yield lambda url: session.get(url, stream=True, timeout=TIMEOUT)
+
+
+@contextmanager
+def niquests() -> Iterator[Get]:
+    import niquests
+
+    with niquests.Session() as session:
+        yield lambda url: session.get(url, stream=True, timeout=TIMEOUT)
+
+
+@contextmanager
+def urllib3() -> Iterator[Get]:
+    import urllib3
+
+    with urllib3.PoolManager(timeout=TIMEOUT, retries=False) as pool:
+        yield lambda url: pool.request("GET", url, preload_content=False)
+
+
+@contextmanager
+def urllib_request() -> Iterator[Get]:
+    yield lambda url: urllib.request.urlopen(url, timeout=TIMEOUT)
+
+
+@asynccontextmanager
+async def _async_httpx(module: Any) -> AsyncIterator[AsyncGet]:
+    async with module.AsyncClient(timeout=TIMEOUT, verify=False) as client:
+        yield lambda url: client.stream("GET", url)
+
+
+@asynccontextmanager
+async def async_httpx() -> AsyncIterator[AsyncGet]:
+    import httpx
+
+    async with _async_httpx(httpx) as get:
+        yield get
+
+
+@asynccontextmanager
+async def async_httpx2() -> AsyncIterator[AsyncGet]:
+    import httpx2
+
+    async with _async_httpx(httpx2) as get:
+        yield get
+
+
+@asynccontextmanager
+async def aiohttp() -> AsyncIterator[AsyncGet]:
+    import aiohttp
+
+    async with aiohttp.ClientSession() as session:
+        yield lambda url: session.get(url)
+
+
+@asynccontextmanager
+async def async_niquests() -> AsyncIterator[AsyncGet]:
+    import niquests
+
+    async with niquests.AsyncSession() as session:
+
+        @asynccontextmanager
+        async def get(url: str) -> AsyncIterator[Any]:
+            response = await session.get(url, stream=True, timeout=TIMEOUT)
+            try:
+                yield response
+            finally:
+                await response.close()
+
+        yield get
+
+
+SYNC: dict[str, Callable[[], AbstractContextManager[Get]]] = {
+    "httpx": httpx,
+    "httpx2": httpx2,
+    "requests": requests,
+    "niquests": niquests,
+    "urllib3": urllib3,
+    "urllib.request": urllib_request,
+}
+ASYNC: dict[str, Callable[[], AbstractAsyncContextManager[AsyncGet]]] = {
+    "httpx": async_httpx,
+    "httpx2": async_httpx2,
+    "aiohttp": aiohttp,
+    "niquests": async_niquests,
+}
