@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from mcp_server import mcp_server
-from pages import DOCS, PAGES, ROOT, Block, Command, blocks, commands, languages, name
+from pages import PAGES, ROOT, Block, Command, blocks, commands, languages, name
 from provider_streams import CHAT, MESSAGES, RESPONSES, TEXT, wire
 from scripted import Scripted, scripted_server
 from servers import PLAIN, sse_starlette
@@ -30,10 +30,12 @@ STEPS = {
 }
 # Pages on which each block continues those before.
 CONTINUED = ("tutorial.md",)
+# Blocks of other kinds: that of CONTRIBUTING is looked at by test_contributing.py.
+OTHERS = {"CONTRIBUTING.md": {"json"}}
 # Where the pages on SDKs and switching find their services, other than by the environment.
 SERVICES = ("https://api.deepseek.com", "http://127.0.0.1:4000/v1", "http://127.0.0.1:8000/events")
 # Commands that are known to be run elsewhere: by test_readme.py, by .ci/run, or by who installs.
-KNOWN = ("make ", "curl ", "git clone ", "pip install ", "cd ")
+KNOWN = ("make ", "curl ", "git clone ", "pip install ", "cd ", ".venv/bin/", "python3 -m venv ")
 
 ALL = [block for page in PAGES if name(page) not in STEPS for block in blocks(page)]
 TYPED = [command for page in PAGES if name(page) not in STEPS for command in commands(page)]
@@ -170,7 +172,8 @@ def test_a_command_prints_what_the_page_says(command: Command) -> None:
 def test_every_command_is_known() -> None:
     """One that is added needs a test."""
     for command in TYPED:
-        assert command.line.startswith(("rapidsse ", *KNOWN)), command
+        line = re.sub(r"^(\w+=\S+ )+", "", command.line)
+        assert line.startswith(("rapidsse ", *KNOWN)), command
 
 
 def test_a_verb_is_one_of_the_makefile() -> None:
@@ -184,7 +187,9 @@ def test_a_verb_is_one_of_the_makefile() -> None:
 def test_every_block_is_of_a_kind_that_is_run(page: Path) -> None:
     test = STEPS.get(name(page))
     assert test is None or (ROOT / "tests" / test).is_file()
-    assert test is not None or languages(page) <= {"python", "console", "text"}
+    assert test is not None or languages(page) <= {"python", "console", "text"} | OTHERS.get(
+        name(page), set()
+    )
     shown = re.findall(r"^```text$", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert test is not None or len(shown) == sum(block.prints is not None for block in blocks(page))
 
@@ -201,10 +206,3 @@ def test_a_link_to_a_file_leads_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
     for target in re.findall(r"^<!-- include: (\S+) -->$", page.read_text(encoding="utf-8"), re.M):
         assert (ROOT / target).is_file(), target
-
-
-def test_every_page_is_in_the_navigation() -> None:
-    listed = re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
-    assert sorted(listed) == sorted(
-        page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")
-    )

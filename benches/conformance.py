@@ -1,0 +1,215 @@
+"""How many of the cases of `rapidsse.testing` each parser gets right: `CONFORMANCE.md`.
+
+    python benches/conformance.py            # writes the page
+    python benches/conformance.py --failed sseclient-py   # which cases one gets wrong
+
+A case is right if every event is, in type, data and ID, and none is missing. Each is fed whole and
+byte by byte. Nothing else of a case is asked (retry, comments, what the end cut off), since most
+parsers do not tell. Peers are met as in the benchmarks (`peers.py`, `node/runner.mjs`,
+`rust/examples/events.rs`); those of other languages take part where node and cargo are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+import peers
+from node import Node
+from rapidsse.testing import Case, cases
+from shapes import Expected, Stream
+
+HERE = Path(__file__).parent
+PAGE = HERE / "CONFORMANCE.md"
+WAY = "TextDecoder"  # of those that the Node runner has: bytes in, as a response gives them
+PATIENCE = 10  # seconds of processor time for a case; a quadratic parser never ends with some
+
+Judge = Callable[[Case, list[bytes]], bool]
+
+
+class Row(NamedTuple):
+    """A parser's result."""
+
+    name: str
+    version: str
+    language: str
+    whole: frozenset[str]
+    """The names of the cases it gets right, fed whole."""
+    bytewise: frozenset[str]
+
+
+def whole(case: Case) -> list[bytes]:
+    return [case.data]
+
+
+def bytewise(case: Case) -> list[bytes]:
+    return [case.data[at : at + 1] for at in range(len(case.data))]
+
+
+def row(name: str, version: str, language: str, judge: Judge) -> Row:
+    right = [
+        frozenset(case.name for case in cases() if judge(case, cut(case)))
+        for cut in (whole, bytewise)
+    ]
+    return Row(name, version, language, *right)
+
+
+def _out_of_patience(*_: object) -> None:
+    raise TimeoutError
+
+
+def in_python(parser: peers.Parser) -> Row:
+    def judge(case: Case, chunks: list[bytes]) -> bool:
+        got: list[tuple[object, ...]] = []
+        signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+        try:
+            peers.collect(parser.open(chunks), lambda item: got.append(parser.view(item)[:3]))
+        except Exception:  # a peer may fail in any way; that is the finding
+            return False
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        return got == list(case.events)
+
+    signal.signal(signal.SIGPROF, _out_of_patience)
+    version = metadata.version(parser.package) if parser.package else ""
+    return row(parser.name, version, "Python", judge)
+
+
+def in_node() -> list[Row]:
+    with tempfile.TemporaryDirectory() as work:
+        try:
+            node = Node(Path(work))
+        except OSError:
+            return []
+
+        def judge(case: Case, chunks: list[bytes]) -> bool:
+            events = [Expected(*event) for event in case.events]
+            stream = Stream(case.name, "", chunks, events, len(case.data))
+            return node.load(stream)[WAY] == ""
+
+        try:
+            return [row("eventsource-parser", node.parser, "JavaScript", judge)]
+        finally:
+            node.close()
+
+
+def in_rust() -> list[Row]:
+    if not shutil.which("cargo"):
+        return []
+    manifest = HERE / "rust" / "Cargo.toml"
+    request = "".join(f"{case.data.hex()}\n" for case in cases())
+    done = subprocess.run(
+        ["cargo", "run", "-q", "--release", "--manifest-path", manifest, "--example", "events"],
+        input=request,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    answers: dict[str, dict[str, list[list[tuple[str, ...]]]]] = {}
+    for line in done.stdout.splitlines():
+        parser, mode, events = json.loads(line)
+        answers.setdefault(parser, {"whole": [], "bytes": []})[mode].append(
+            [tuple(event) for event in events or ()]
+        )
+    locked = (manifest.with_name("Cargo.lock")).read_text(encoding="utf-8")
+    rows = []
+    for parser, modes in answers.items():
+        version = locked.partition(f'name = "{parser}"\nversion = "')[2].partition('"')[0]
+        right = [
+            frozenset(
+                case.name
+                for case, events in zip(cases(), modes[mode], strict=True)
+                if events == list(case.events)
+            )
+            for mode in ("whole", "bytes")
+        ]
+        rows.append(Row(parser, version, "Rust", *right))
+    return rows
+
+
+def measure() -> list[Row]:
+    found, missing = peers.peers()
+    for reason in missing:
+        print("missing:", reason)
+    ours = [parser for name in ("_rapidsse", "_pure") for parser in peers.ours(name)]
+    rows = [in_python(parser) for parser in (*ours, *found)]
+    return [*rows, *in_node(), *in_rust()]
+
+
+def page(rows: list[Row]) -> str:
+    number = len(cases())
+    lines = [
+        "# Conformance",
+        "",
+        f"How many of the {number} cases of `rapidsse.testing` each parser gets right: type, data "
+        "and ID of",
+        "every event, and no event missing. Made by `python benches/conformance.py`, which says "
+        "how each",
+        "parser is met; with `--failed NAME` it names the cases that one gets wrong.",
+        "",
+        "| parser | version | language | whole | byte by byte |",
+        "|---|---|---|---|---|",
+    ]
+    for each in rows:
+        name = f"rapidsse, {each.name}" if each.version == ours_version() else each.name
+        lines.append(
+            f"| {name} | {each.version} | {each.language} "
+            f"| {len(each.whole)} | {len(each.bytewise)} |"
+        )
+    lines += [
+        "",
+        "## By subject",
+        "",
+        "Cases right byte by byte, by the first word of their names.",
+        "",
+    ]
+    subjects = sorted({subject(case.name) for case in cases()})
+    shown = [each for each in rows if each.version != ours_version()]
+    lines.append("| subject | cases | " + " | ".join(each.name for each in shown) + " |")
+    lines.append("|---|---|" + "---|" * len(shown))
+    for each in subjects:
+        names = {case.name for case in cases() if subject(case.name) == each}
+        counts = " | ".join(str(len(names & row.bytewise)) for row in shown)
+        lines.append(f"| {each} | {len(names)} | {counts} |")
+    return "\n".join(lines) + "\n"
+
+
+def ours_version() -> str:
+    return metadata.version("rapidsse")
+
+
+def subject(name: str) -> str:
+    return name.partition("-")[0]
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--failed", metavar="NAME", help="name the cases that it gets wrong")
+    failed = arguments.parse_args().failed
+    rows = measure()
+    if failed is None:
+        PAGE.write_text(page(rows), encoding="utf-8")
+        print(PAGE)
+        return
+    for each in rows:
+        if each.name == failed:
+            for case in cases():
+                ways = [
+                    way
+                    for way, right in (("whole", each.whole), ("byte by byte", each.bytewise))
+                    if case.name not in right
+                ]
+                if ways:
+                    print(case.name, "·", ", ".join(ways))
+
+
+if __name__ == "__main__":
+    main()
