@@ -14,7 +14,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q --upgrade "pip>=25.1"
 
-systems: $(BIN)/python $(VENV)/litellm/installed tests/node/ai/node_modules/installed ## what the tests run beside the package
+systems: $(BIN)/python $(VENV)/litellm/installed tests/node/ai/node_modules/installed tests/node/tools/node_modules/installed ## what the tests run beside the package
 
 # LiteLLM's proxy brings half a gigabyte and pins of its own, so it has an environment to itself.
 $(VENV)/litellm/installed: tests/litellm/requirements.txt
@@ -22,8 +22,8 @@ $(VENV)/litellm/installed: tests/litellm/requirements.txt
 	$(VENV)/litellm/bin/python -m pip install -q --disable-pip-version-check -r $<
 	touch $@
 
-tests/node/ai/node_modules/installed: tests/node/ai/package-lock.json
-	npm --prefix tests/node/ai ci --silent --no-audit --no-fund --ignore-scripts
+tests/node/%/node_modules/installed: tests/node/%/package-lock.json
+	npm --prefix tests/node/$* ci --silent --no-audit --no-fund --ignore-scripts
 	touch $@
 
 demo: install ## the main job, on a stream that comes with the project
@@ -67,4 +67,4 @@ bench-gateway: install ## what a parser costs a gateway, every figure of benches
 	$(BIN)/python benches/gateway/run.py
 
 clean:
-	rm -rf $(VENV) target dist tests/node/ai/node_modules
+	rm -rf $(VENV) target dist tests/node/*/node_modules

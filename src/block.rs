@@ -112,6 +112,12 @@ impl Value {
     #[inline(never)]
     fn join(&mut self, chunk: &[u8], span: Range<usize>) {
         self.keep(chunk);
+        self.append(chunk, span);
+    }
+
+    /// The same for a value that is our own already.
+    #[inline(always)]
+    fn append(&mut self, chunk: &[u8], span: Range<usize>) {
         // The byte before a value is the line's own: copied along, it gives place to the LF.
         let joint = self.own.len();
         self.own.extend_from_slice(&chunk[span.start - 1..span.end]);
@@ -183,6 +189,16 @@ impl Block {
         } else {
             self.data.set(value);
             self.note(Self::DATA);
+        }
+    }
+
+    /// The same for a line that follows another `data` line of the chunk.
+    #[inline(always)]
+    pub fn next_data_line(&mut self, chunk: &[u8], value: Range<usize>) {
+        if self.data.place == Place::Own {
+            self.data.append(chunk, value);
+        } else {
+            self.data.join(chunk, value);
         }
     }
 

@@ -382,7 +382,11 @@ impl Parser {
             let mut last = end;
             let flow = if !plain {
                 plain = !self.careful;
-                self.careful_line(chunk, at, end, after_cr, sink)?
+                if self.plain_rest(line) {
+                    Flow::Continue
+                } else {
+                    self.careful_line(chunk, at, end, after_cr, sink)?
+                }
             } else if let Some(value) = field::data(line) {
                 if let Some(blank) = self.lone_data(chunk, end, &mut ends) {
                     last = blank;
@@ -390,6 +394,7 @@ impl Parser {
                 } else {
                     let span = end - value.len()..end;
                     self.state.block.data_line(chunk, span);
+                    last = self.more_data(scan, chunk, end, &mut ends);
                     Flow::Continue
                 }
             } else if line.is_empty() {
@@ -434,6 +439,30 @@ impl Parser {
         ends.take(end + more, more).then_some(end + more)
     }
 
+    /// Takes in the `data` lines that follow a `data` line, which ends at `last`, and each other.
+    /// Where the last of them ends.
+    #[inline(always)]
+    fn more_data(
+        &mut self,
+        scan: impl Scan,
+        chunk: &[u8],
+        mut last: usize,
+        ends: &mut LineEnds,
+    ) -> usize {
+        loop {
+            let before = *ends;
+            let next = ends.next(scan, chunk);
+            let line = next.map_or(&[][..], |end| &chunk[last + 1..end]);
+            let (Some(end), Some(value)) = (next, field::data(line)) else {
+                *ends = before;
+                return last;
+            };
+            let span = end - value.len()..end;
+            self.state.block.next_data_line(chunk, span);
+            last = end;
+        }
+    }
+
     /// A line that began in an earlier chunk, or of which there is more to do than its rules say.
     #[inline(never)]
     fn careful_line<S: Sink>(
@@ -444,9 +473,7 @@ impl Parser {
         after_cr: bool,
         sink: &mut S,
     ) -> Result<Flow, Exceeded> {
-        let flow = if self.plain_rest(&chunk[at..end]) {
-            return Ok(Flow::Continue);
-        } else if self.state.partial != Partial::Nothing {
+        let flow = if self.state.partial != Partial::Nothing {
             self.rest_of_line(chunk, at, end, sink)?
         } else if end > at {
             self.whole_line(chunk, at, end, sink)?
@@ -643,7 +670,10 @@ impl Parser {
             if self.state.partial == Partial::Nothing {
                 self.state.line_offset = self.state.passed + at as u64;
             }
-            self.piece(chunk, chunk.len(), &chunk[at..])?;
+            let piece = &chunk[at..];
+            if self.careful || !self.plain_piece(chunk, piece) {
+                self.piece(chunk, chunk.len(), piece)?;
+            }
         }
         if self.state.block.has_line() {
             self.state.block.outlive(chunk);
@@ -656,13 +686,9 @@ impl Parser {
     }
 
     /// Takes in a piece of a line that is not whole; `end` is where it ends in the chunk.
-    #[inline]
     fn piece(&mut self, chunk: &[u8], end: usize, mut piece: &[u8]) -> Result<(), Exceeded> {
         if self.options.diagnostics {
             self.state.watch.push(piece);
-        }
-        if !self.careful && self.plain_piece(chunk, piece) {
-            return Ok(());
         }
         let state = &mut self.state;
         if matches!(state.partial, Partial::Nothing | Partial::Head) {
@@ -683,7 +709,9 @@ impl Parser {
             self.guard
                 .check(self.count(end) + if counts { piece.len() } else { 0 })?;
         }
-        self.push(piece);
+        if !piece.is_empty() {
+            self.push(piece);
+        }
         Ok(())
     }
 
@@ -730,7 +758,9 @@ impl Parser {
         let head = self.state.head;
         let length = std::mem::take(&mut self.state.head_len);
         let value = self.decide(chunk, &head[..length]);
-        self.push(value);
+        if !value.is_empty() {
+            self.push(value);
+        }
     }
 
     /// Decides what a cut line is; what is returned is the value as far as it came.

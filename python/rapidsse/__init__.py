@@ -1,4 +1,8 @@
-"""rapidsse: a fast and exact parser for Server-Sent Events (text/event-stream)."""
+"""rapidsse: a fast and exact parser for Server-Sent Events (text/event-stream).
+
+PYTEST_DONT_REWRITE: a package that brings a pytest plugin is rewritten by pytest, which warns if
+the package was imported before; nothing here needs it.
+"""
 
 from importlib import metadata as _metadata
 from typing import TYPE_CHECKING

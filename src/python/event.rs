@@ -7,7 +7,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::offset_of;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -51,6 +51,37 @@ pub const PLAIN_HEAD: bool = size_of::<ffi::PyObject>() == 2 * size_of::<usize>(
 
 static TYPE: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(ptr::null_mut());
 
+/// Memory of events that are gone, for the next ones: a stack, linked through `data`. It is touched
+/// where there is a GIL, under it.
+static SPARE: AtomicPtr<EventObject> = AtomicPtr::new(ptr::null_mut());
+static SPARES: AtomicUsize = AtomicUsize::new(0);
+
+/// So many are kept at most.
+const MANY: usize = 64;
+
+/// Memory for an event that owns a reference to its type already, or null.
+///
+/// # Safety
+///
+/// The thread must be attached, [`init`] done.
+#[inline(always)]
+unsafe fn allocated() -> *mut EventObject {
+    // SAFETY: attached; a spare is the memory of an event, which is not used any more.
+    unsafe {
+        let spare = SPARE.load(Ordering::Relaxed);
+        if PLAIN_HEAD && !spare.is_null() {
+            SPARE.store((*spare).data.cast(), Ordering::Relaxed);
+            SPARES.store(SPARES.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+            return spare;
+        }
+        let object = ffi::PyObject_Malloc(size_of::<EventObject>()).cast::<EventObject>();
+        if !object.is_null() {
+            ffi::Py_INCREF(TYPE.load(Ordering::Relaxed).cast());
+        }
+        object
+    }
+}
+
 /// A new event, which takes over the references it is given: exact `str`, `str`, `str`, `int` or
 /// None, `bytes` or None. Where one is null, or memory is short: null, and an exception is set.
 ///
@@ -68,19 +99,20 @@ pub unsafe fn new_event(
     // SAFETY: the type is alive as long as the module, the allocation has the object's size and
     // is written whole before anybody sees it.
     unsafe {
-        let object = ffi::PyObject_Malloc(size_of::<EventObject>()).cast::<EventObject>();
+        let object = allocated();
         let missing = event.is_null() || data.is_null() || id.is_null();
         if object.is_null() || missing || retry.is_null() || raw.is_null() {
             return failed(object, [event, data, id, retry, raw]);
         }
         let class = TYPE.load(Ordering::Relaxed);
         if PLAIN_HEAD {
-            ffi::Py_INCREF(class.cast());
             let mut head = ffi::PyObject_HEAD_INIT;
             head.ob_type = class;
             ptr::write(object.cast(), head);
         } else {
             ffi::PyObject_Init(object.cast(), class);
+            // It took a reference to the type, which the memory owns already.
+            ffi::Py_DECREF(class.cast());
         }
         (*object).event = event;
         (*object).data = data;
@@ -103,7 +135,7 @@ unsafe fn failed(object: *mut EventObject, values: [*mut ffi::PyObject; 5]) -> *
         for value in values {
             ffi::Py_XDECREF(value);
         }
-        ffi::PyObject_Free(object.cast());
+        release(object);
         if ffi::PyErr_Occurred().is_null() {
             ffi::PyErr_NoMemory();
         }
@@ -115,14 +147,34 @@ unsafe extern "C" fn dealloc(object: *mut ffi::PyObject) {
     // SAFETY: the last reference is gone; the slots own theirs, an instance owns one to its type.
     unsafe {
         let event = object.cast::<EventObject>();
-        let class = ffi::Py_TYPE(object);
         ffi::Py_DECREF((*event).event);
         ffi::Py_DECREF((*event).data);
         ffi::Py_DECREF((*event).id);
         ffi::Py_DECREF((*event).retry);
         ffi::Py_DECREF((*event).raw);
-        ffi::PyObject_Free(object.cast());
-        ffi::Py_DECREF(class.cast());
+        release(event);
+    }
+}
+
+/// Gives back the memory of an event and, unless it is kept, the reference to the type.
+///
+/// # Safety
+///
+/// The thread must be attached; the memory is that of [`allocated`], or null, and not used again.
+#[inline(always)]
+unsafe fn release(object: *mut EventObject) {
+    let many = SPARES.load(Ordering::Relaxed);
+    if PLAIN_HEAD && many < MANY && !object.is_null() {
+        // SAFETY: said above.
+        unsafe { (*object).data = SPARE.load(Ordering::Relaxed).cast() };
+        SPARE.store(object, Ordering::Relaxed);
+        SPARES.store(many + 1, Ordering::Relaxed);
+    } else if !object.is_null() {
+        // SAFETY: said above; the type is alive as long as the module.
+        unsafe {
+            ffi::PyObject_Free(object.cast());
+            ffi::Py_DECREF(TYPE.load(Ordering::Relaxed).cast());
+        }
     }
 }
 

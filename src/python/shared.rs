@@ -13,7 +13,11 @@ pub struct Shared<T>(UnsafeCell<T>);
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
+    /// The interpreter allocates objects with this alignment and no larger one.
+    const ALIGNED: () = assert!(align_of::<T>() <= 2 * size_of::<usize>());
+
     pub fn new(value: T) -> Self {
+        const { Self::ALIGNED };
         Shared(UnsafeCell::new(value))
     }
 

@@ -1,19 +1,31 @@
-"""The command `rapidsse`."""
+"""`rapidsse parse`: a stream's events as JSON, one a line."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
+import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import rapidsse
+from rapidsse._cli._terminal import (
+    Fault,
+    Progress,
+    complain,
+    is_terminal,
+    mode_of,
+    need_output,
+    open_input,
+    size_of,
+    whole_number,
+)
 
 EXIT_OVERFLOW = 1
-EXIT_USAGE = 2
 EXIT_TRUNCATED = 3
+
+_BLOCK = 64 * 1024
 
 _EPILOG = """\
 exit status: 0 the stream ended between events, 1 --max-buffer-size was exceeded, 2 bad usage or
@@ -21,26 +33,8 @@ a file that cannot be read or written, 3 the stream ended inside a block
 """
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; returns its exit status."""
-    options = _arguments(arguments)
-    try:
-        return _parse(options)
-    except _Fault as fault:
-        _complain(str(fault))
-        return EXIT_USAGE
-    except BrokenPipeError:
-        # Whoever read the output has left. Nothing is to be told, at exit neither.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except KeyboardInterrupt:
-        return 130
-
-
-def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="rapidsse", description="Tools for Server-Sent Events.")
-    parser.add_argument("--version", action="version", version=rapidsse.__version__)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+def add(commands: Any) -> None:
+    """Offers the command."""
     parse = commands.add_parser(
         "parse",
         help="print a stream's events as JSON, one a line, each as soon as it is complete",
@@ -61,49 +55,45 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parse.add_argument(
         "--max-buffer-size",
-        type=_limit,
+        type=whole_number(1, "number of bytes"),
         default=64 * 1024 * 1024,
         metavar="BYTES",
         help="the most that may be retained of a block (default: 64 MiB)",
     )
-    return parser.parse_args(arguments)
+    parse.set_defaults(run=run)
 
 
-def _limit(value: str) -> int:
-    limit = int(value)
-    if limit < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return limit
-
-
-_limit.__name__ = "number of bytes"
-
-
-def _complain(message: str) -> None:
-    print(f"rapidsse: {message}", file=sys.stderr)
-
-
-def _parse(options: argparse.Namespace) -> int:
-    # The standard streams are None where the caller has closed them.
-    if sys.stdout is None:
-        raise _Fault("there is no standard output")
-    if options.file == "-":
-        if sys.stdin is None:
-            raise _Fault("there is no standard input")
-        return _print_items(sys.stdin.buffer, options)
+def run(options: argparse.Namespace) -> int:
+    """Prints the events of the file; returns the exit status."""
+    need_output()
+    # Unbuffered: a block is read as soon as it is there.
+    file, ours = open_input(options.file, buffering=0)
     try:
-        # Unbuffered: a block is read as soon as it is there.
-        file = open(options.file, "rb", buffering=0)  # noqa: SIM115
-    except OSError as error:
-        _complain(f"{options.file}: {error.strerror}")
-        return EXIT_USAGE
-    with file:
         return _print_items(file, options)
+    finally:
+        if ours:
+            file.close()
+
+
+def _progress(file: Any) -> Progress:
+    """For a file whose events go into a file: in a terminal they would be written over, and what
+    reads them from a pipe may well write to it too."""
+    size = size_of(file)
+    output = mode_of(sys.stdout)
+    to_file = stat.S_ISREG(output) or (stat.S_ISCHR(output) and not is_terminal(sys.stdout))
+    return Progress(size, wanted=size is not None and to_file)
+
+
+def _blocks(file: Any, progress: Progress) -> Iterator[bytes]:
+    while block := file.read(_BLOCK):
+        progress.advance(len(block))
+        yield block
 
 
 def _print_items(file: BinaryIO | Any, options: argparse.Namespace) -> int:
+    progress = _progress(file)
     iterator = rapidsse.iter_events(
-        file,
+        _blocks(file, progress) if progress.wanted else file,
         comments=options.comments,
         diagnostics=options.diagnostics,
         max_buffer_size=options.max_buffer_size,
@@ -112,16 +102,15 @@ def _print_items(file: BinaryIO | Any, options: argparse.Namespace) -> int:
         for item in _until_unreadable(iterator, options.file):
             _print_line(_line(item, json_data=options.json_data))
     except rapidsse.BufferSizeExceeded as error:
-        _complain(str(error))
+        progress.clear()
+        complain(str(error))
         return EXIT_OVERFLOW
+    finally:
+        progress.clear()
     if iterator.truncated:
-        _complain("the stream ended inside a block, which the standard discards")
+        complain("the stream ended inside a block, which the standard discards")
         return EXIT_TRUNCATED
     return 0
-
-
-class _Fault(Exception):
-    """A file that cannot be read, or an output that cannot be written."""
 
 
 def _until_unreadable(items: Iterator[Any], name: str) -> Iterator[Any]:
@@ -131,7 +120,7 @@ def _until_unreadable(items: Iterator[Any], name: str) -> Iterator[Any]:
         except StopIteration:
             return
         except OSError as error:
-            raise _Fault(f"{name}: {error.strerror}") from None
+            raise Fault(f"{name}: {error.strerror}") from None
         yield item
 
 
@@ -141,7 +130,7 @@ def _print_line(line: str) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise _Fault(f"the output cannot be written: {error.strerror}") from None
+        raise Fault(f"the output cannot be written: {error.strerror}") from None
 
 
 def _line(item: Any, *, json_data: bool) -> str:
