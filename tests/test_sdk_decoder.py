@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import platform
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -261,6 +262,9 @@ def test_one_decoder_serves_streams_side_by_side() -> None:
 # What the SDKs' types and a plain import ask
 
 
+@pytest.mark.skipif(
+    platform.python_implementation() != "CPython", reason="mypy runs on CPython only"
+)
 @pytest.mark.parametrize("sdk", OWN)
 def test_it_is_of_the_protocol(sdk: str, tmp_path: Path) -> None:
     """For mypy too; with the SDK's module alone, as its whole package takes half a minute."""

@@ -103,7 +103,7 @@ def bad_chunk(chunk: object) -> Exception:
     if isinstance(chunk, str):
         return TypeError("a chunk must be bytes, not str; feed the bytes, decoding is our work")
     try:
-        memoryview(cast("bytes", chunk))
+        memoryview(cast("bytes", chunk)).release()
     except TypeError:
         return TypeError(
             f"a chunk must be bytes, bytearray or another C-contiguous buffer, not {_kind(chunk)}"

@@ -14,6 +14,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
 
+use super::text::ascii;
 use super::{json, package};
 use crate::{EncodeError, encode_event};
 
@@ -411,9 +412,8 @@ unsafe extern "C" fn json_method(
 pub fn utf8<'a>(text: &'a Bound<'_, PyAny>, name: &str) -> PyResult<std::borrow::Cow<'a, str>> {
     let text = text.cast::<PyString>()?;
     let invalid = || PyValueError::new_err(format!("{name} must not contain lone surrogates"));
-    // SAFETY: attached; the argument is a str.
-    if unsafe { ffi::PyUnicode_IS_ASCII(text.as_ptr()) } != 0 {
-        return Ok(text.to_str()?.into());
+    if let Some(ascii) = ascii(text) {
+        return Ok(ascii.into());
     }
     // Not `to_str`, which would keep a second copy of the text in the object.
     let bytes = text.encode_utf8().map_err(|_| invalid())?;

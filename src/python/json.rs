@@ -15,7 +15,7 @@ use pyo3::types::{PyBool, PyBytes, PyString};
 
 use super::event::PLAIN_HEAD;
 use super::package;
-use super::text::str_from_utf8;
+use super::text::{ascii, str_from_utf8};
 
 /// What was made, or None: refused, with no exception set.
 type Made<'py> = Option<Bound<'py, PyAny>>;
@@ -338,7 +338,7 @@ fn key<'py>(py: Python<'py>, bytes: &[u8]) -> Made<'py> {
             }
         }
         let key = string(py, bytes)?;
-        if ffi::PyUnicode_IS_ASCII(key.as_ptr()) != 0 {
+        if bytes.is_ascii() {
             place.store(key.clone().into_ptr(), Ordering::Relaxed);
             ffi::Py_XDECREF(known);
         }
@@ -355,18 +355,13 @@ fn parse<'py>(py: Python<'py>, text: &[u8]) -> Made<'py> {
 /// What `json.loads(data)` gives.
 pub fn loads<'py>(data: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
     let py = data.py();
-    let object = data.as_ptr();
-    // SAFETY: attached; an ASCII str that lives meanwhile, and is never changed.
-    let parsed = if unsafe { ffi::PyUnicode_IS_ASCII(object) } != 0 {
-        parse(py, unsafe {
-            let length = ffi::PyUnicode_GET_LENGTH(object).cast_unsigned();
-            std::slice::from_raw_parts(ffi::PyUnicode_DATA(object).cast::<u8>(), length)
-        })
+    let parsed = if let Some(text) = ascii(data) {
+        parse(py, text.as_bytes())
     } else {
         // Not `to_str`, which would keep a second copy of the text in the object.
         // SAFETY: attached; a live str; a new reference to bytes, or null with an exception set.
         unsafe {
-            owned(py, ffi::PyUnicode_AsUTF8String(object))
+            owned(py, ffi::PyUnicode_AsUTF8String(data.as_ptr()))
                 .and_then(|bytes| parse(py, bytes.cast_unchecked::<PyBytes>().as_bytes()))
         }
     };

@@ -5,9 +5,11 @@
 //! characters (most of Chinese, Japanese, Korean) four at a time where the processor can. What is
 //! not valid UTF-8 the interpreter decodes.
 
-use std::ptr;
+use std::{ptr, slice};
 
 use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 use crate::scan::{Best, Scan, Work};
 
@@ -26,6 +28,21 @@ pub unsafe fn str_from_utf8(bytes: &[u8]) -> *mut ffi::PyObject {
         // SAFETY: attached.
         unsafe { str_from_wide(bytes) }
     }
+}
+
+/// A text that is ASCII, as the object holds it.
+pub fn ascii<'a>(text: &'a Bound<'_, PyString>) -> Option<&'a str> {
+    let text = text.as_ptr();
+    // SAFETY: attached; a str of this kind has one byte for each character, and they never change.
+    let bytes = unsafe {
+        if ffi::PyUnicode_KIND(text) != ffi::PyUnicode_1BYTE_KIND {
+            return None;
+        }
+        let length = ffi::PyUnicode_GET_LENGTH(text).cast_unsigned();
+        slice::from_raw_parts(ffi::PyUnicode_1BYTE_DATA(text), length)
+    };
+    // SAFETY: ASCII is UTF-8.
+    is_ascii(bytes).then(|| unsafe { str::from_utf8_unchecked(bytes) })
 }
 
 /// Whether no byte has its top bit set. Looks at the last bytes twice rather than one by one.

@@ -768,9 +768,10 @@ def chunk_bytes(chunk: Any) -> bytes:
         view = memoryview(chunk)
     except TypeError:
         raise bad_chunk(chunk) from None
-    if not view.c_contiguous:
-        raise bad_chunk(chunk)
-    return view.tobytes()
+    with view:  # let go now: not every interpreter counts references
+        if not view.c_contiguous:
+            raise bad_chunk(chunk)
+        return view.tobytes()
 
 
 def parse(data: Any, /, **options: Any) -> list[Any]:
