@@ -5,19 +5,23 @@
 
 A case is right if every event is, in type, data and ID, and none is missing. Each is fed whole and
 byte by byte. Nothing else of a case is asked (retry, comments, what the end cut off), since most
-parsers do not tell. Peers are met as in the benchmarks (`peers.py`, `node/runner.mjs`,
-`rust/examples/events.rs`); those of other languages take part where node and cargo are.
+parsers do not tell. Beside that, whether an event comes when its blank line has arrived, or waits
+for more, for each kind of line ending. Peers are met as in the benchmarks (`peers.py`,
+`node/runner.mjs`, `rust/examples/events.rs`); those of other languages take part where node and
+cargo are.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import logging
 import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -32,6 +36,8 @@ PAGE = HERE / "CONFORMANCE.md"
 WAY = "TextDecoder"  # of those that the Node runner has: bytes in, as a response gives them
 PATIENCE = 10  # seconds of processor time for a case; a quadratic parser never ends with some
 
+ENDINGS = {"LF": b"\n", "CRLF": b"\r\n", "CR": b"\r"}
+
 Judge = Callable[[Case, list[bytes]], bool]
 
 
@@ -44,6 +50,8 @@ class Row(NamedTuple):
     whole: frozenset[str]
     """The names of the cases it gets right, fed whole."""
     bytewise: frozenset[str]
+    at_once: str
+    """The line endings with which an event comes with its blank line; "?": not to be seen."""
 
 
 def whole(case: Case) -> list[bytes]:
@@ -54,12 +62,21 @@ def bytewise(case: Case) -> list[bytes]:
     return [case.data[at : at + 1] for at in range(len(case.data))]
 
 
-def row(name: str, version: str, language: str, judge: Judge) -> Row:
+def block(ending: bytes) -> bytes:
+    """A whole block, up to its blank line's end."""
+    return b"data: a" + ending + ending
+
+
+def endings(at_once: Callable[[bytes], bool]) -> str:
+    return ", ".join(name for name, ending in ENDINGS.items() if at_once(block(ending))) or "none"
+
+
+def row(name: str, version: str, language: str, judge: Judge, at_once: str) -> Row:
     right = [
         frozenset(case.name for case in cases() if judge(case, cut(case)))
         for cut in (whole, bytewise)
     ]
-    return Row(name, version, language, *right)
+    return Row(name, version, language, *right, at_once)
 
 
 def _out_of_patience(*_: object) -> None:
@@ -80,7 +97,30 @@ def in_python(parser: peers.Parser) -> Row:
 
     signal.signal(signal.SIGPROF, _out_of_patience)
     version = metadata.version(parser.package) if parser.package else ""
-    return row(parser.name, version, "Python", judge)
+    return row(parser.name, version, "Python", judge, _at_once(parser))
+
+
+def _at_once(parser: peers.Parser) -> str:
+    asked_for_more = False
+
+    def one_by_one(data: bytes) -> Iterator[bytes]:
+        nonlocal asked_for_more
+        asked_for_more = False
+        for at in range(len(data)):
+            yield data[at : at + 1]
+        asked_for_more = True
+
+    def probe(data: bytes) -> bool:
+        came: list[bool] = []
+        opened = parser.open(one_by_one(data))
+        with suppress(Exception):
+            peers.collect(opened, lambda _: came.append(not asked_for_more))
+        return came == [True]
+
+    with suppress(Exception):
+        parser.open(one_by_one(b"data: a\n\n"))
+    # One that is handed all chunks before it starts cannot show it.
+    return "?" if asked_for_more else endings(probe)
 
 
 def in_node() -> list[Row]:
@@ -95,8 +135,14 @@ def in_node() -> list[Row]:
             stream = Stream(case.name, "", chunks, events, len(case.data))
             return node.load(stream)[WAY] == ""
 
+        def at_once(data: bytes) -> bool:
+            chunks = [data[at : at + 1] for at in range(len(data))]
+            stream = Stream("", "", chunks, [Expected("message", "a", "")], len(data))
+            return node.load(stream)[WAY] == ""  # nothing tells it that the stream is over
+
         try:
-            return [row("eventsource-parser", node.parser, "JavaScript", judge)]
+            version = node.parser
+            return [row("eventsource-parser", version, "JavaScript", judge, endings(at_once))]
         finally:
             node.close()
 
@@ -105,37 +151,41 @@ def in_rust() -> list[Row]:
     if not shutil.which("cargo"):
         return []
     manifest = HERE / "rust" / "Cargo.toml"
-    request = "".join(f"{case.data.hex()}\n" for case in cases())
+    probes = [block(ending) for ending in ENDINGS.values()]
+    streams = [*(case.data for case in cases()), *probes]
     done = subprocess.run(
         ["cargo", "run", "-q", "--release", "--manifest-path", manifest, "--example", "events"],
-        input=request,
+        input="".join(f"{stream.hex()}\n" for stream in streams),
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
-    answers: dict[str, dict[str, list[list[tuple[str, ...]]]]] = {}
+    answers: dict[str, dict[str, list[list[tuple[str, ...]] | None]]] = {}
     for line in done.stdout.splitlines():
-        parser, mode, events = json.loads(line)
-        answers.setdefault(parser, {"whole": [], "bytes": []})[mode].append(
-            [tuple(event) for event in events or ()]
+        parser, way, events = json.loads(line)
+        answers.setdefault(parser, {"whole": [], "bytes": [], "open": []})[way].append(
+            None if events is None else [tuple(event) for event in events]
         )
     locked = (manifest.with_name("Cargo.lock")).read_text(encoding="utf-8")
     rows = []
-    for parser, modes in answers.items():
+    for parser, ways in answers.items():
         version = locked.partition(f'name = "{parser}"\nversion = "')[2].partition('"')[0]
         right = [
             frozenset(
                 case.name
-                for case, events in zip(cases(), modes[mode], strict=True)
+                for case, events in zip(cases(), ways[way], strict=False)
                 if events == list(case.events)
             )
-            for mode in ("whole", "bytes")
+            for way in ("whole", "bytes")
         ]
-        rows.append(Row(parser, version, "Rust", *right))
+        open_ended = dict(zip(streams, ways["open"], strict=True))
+        at_once = endings(lambda data, seen=open_ended: seen[data] == [("message", "a", "")])  # type: ignore[misc]
+        rows.append(Row(parser, version, "Rust", *right, at_once))
     return rows
 
 
 def measure() -> list[Row]:
+    logging.disable()  # some tell of each odd line
     found, missing = peers.peers()
     for reason in missing:
         print("missing:", reason)
@@ -153,16 +203,20 @@ def page(rows: list[Row]) -> str:
         "and ID of",
         "every event, and no event missing. Made by `python benches/conformance.py`, which says "
         "how each",
-        "parser is met; with `--failed NAME` it names the cases that one gets wrong.",
+        "parser is met; with `--failed NAME` it names the cases that one gets wrong. The last "
+        "column has the",
+        "line endings with which an event comes when its blank line has arrived; with the others "
+        "it waits",
+        "for more, or never comes. A question mark: not to be seen by the door that was taken.",
         "",
-        "| parser | version | language | whole | byte by byte |",
-        "|---|---|---|---|---|",
+        "| parser | version | language | whole | byte by byte | with its blank line |",
+        "|---|---|---|---|---|---|",
     ]
     for each in rows:
         name = f"rapidsse, {each.name}" if each.version == ours_version() else each.name
         lines.append(
             f"| {name} | {each.version} | {each.language} "
-            f"| {len(each.whole)} | {len(each.bytewise)} |"
+            f"| {len(each.whole)} | {len(each.bytewise)} | {each.at_once} |"
         )
     lines += [
         "",

@@ -94,3 +94,22 @@ def test_every_page_is_in_the_navigation() -> None:
     assert sorted(listed) == sorted(
         page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")
     )
+
+
+def test_what_a_page_includes_is_there() -> None:
+    for page in DOCS.rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        for target in re.findall(r"^<!-- include: (\S+) -->$", text, re.MULTILINE):
+            assert (ROOT / target).is_file(), target
+
+
+def test_a_link_to_the_site_leads_to_a_page() -> None:
+    """README's, which is read in other places than the repository too."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert not re.findall(r"\]\((?!https?:)", readme)
+    paths = re.findall(r"\]\(https://rapidsse\.github\.io/rapidsse/([^)#]*)", readme)
+    assert len(paths) > 5
+    for path in paths:
+        assert (ROOT / "docs" / (path.rstrip("/") or "index")).with_suffix(".md").is_file(), path
+    for path in re.findall(r"\]\(https://github\.com/rapidsse/rapidsse/blob/main/([^)#]*)", readme):
+        assert (ROOT / path).is_file(), path

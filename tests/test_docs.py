@@ -204,5 +204,3 @@ def test_the_clients_that_must_be_there() -> None:
 def test_a_link_to_a_file_leads_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
-    for target in re.findall(r"^<!-- include: (\S+) -->$", page.read_text(encoding="utf-8"), re.M):
-        assert (ROOT / target).is_file(), target

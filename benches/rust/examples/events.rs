@@ -1,8 +1,8 @@
 //! What the parsers of crates.io make of streams, for `../conformance.py`.
 //!
-//! Standard input: a stream a line, in hexadecimal. Standard output: for each stream and parser, fed
-//! whole and byte by byte, a line `["NAME", "whole" or "bytes", [[EVENT, DATA, ID], ...]]`; a parser
-//! that panics has null for its events.
+//! Standard input: a stream a line, in hexadecimal. Standard output: for each stream and parser, three
+//! lines `["NAME", WAY, [[EVENT, DATA, ID], ...]]`: fed "whole", by "bytes", and "open", byte by byte
+//! with the stream not ended. A parser that panics has null for its events.
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -16,14 +16,20 @@ use futures_core::Stream;
 
 type Events = Vec<[String; 3]>;
 
-/// A body that has all its chunks.
-struct Body(std::vec::IntoIter<Bytes>);
+/// A body that has all its chunks, and then ends or leaves its reader waiting.
+struct Body {
+    chunks: std::vec::IntoIter<Bytes>,
+    ends: bool,
+}
 
 impl Stream for Body {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Poll::Ready(self.0.next().map(Ok))
+        match self.chunks.next() {
+            None if !self.ends => Poll::Pending,
+            chunk => Poll::Ready(chunk.map(Ok)),
+        }
     }
 }
 
@@ -47,17 +53,15 @@ fn typed(event: String) -> String {
     }
 }
 
-fn eventsource_stream(chunks: Vec<Bytes>) -> Events {
-    drain(eventsource_stream::EventStream::new(Body(
-        chunks.into_iter(),
-    )))
-    .into_iter()
-    .map(|event| [typed(event.event), event.data, event.id])
-    .collect()
+fn eventsource_stream(body: Body) -> Events {
+    drain(eventsource_stream::EventStream::new(body))
+        .into_iter()
+        .map(|event| [typed(event.event), event.data, event.id])
+        .collect()
 }
 
-fn sseer(chunks: Vec<Bytes>) -> Events {
-    drain(sseer::EventStream::new(Body(chunks.into_iter())))
+fn sseer(body: Body) -> Events {
+    drain(sseer::EventStream::new(body))
         .into_iter()
         .map(|event| {
             [
@@ -105,18 +109,27 @@ fn bytes(hexadecimal: &str) -> Vec<u8> {
 }
 
 fn main() -> std::io::Result<()> {
-    let parsers: [(&str, fn(Vec<Bytes>) -> Events); 2] =
+    let parsers: [(&str, fn(Body) -> Events); 2] =
         [("eventsource-stream", eventsource_stream), ("sseer", sseer)];
     set_hook(Box::new(|_| {})); // a panic is an answer here
     let mut output = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let stream = bytes(&line?);
         for (name, parse) in parsers {
-            for (mode, size) in [("whole", stream.len().max(1)), ("bytes", 1)] {
-                let chunks = stream.chunks(size).map(Bytes::copy_from_slice).collect();
+            let ways = [
+                ("whole", stream.len().max(1), true),
+                ("bytes", 1, true),
+                ("open", 1, false),
+            ];
+            for (way, size, ends) in ways {
+                let chunks: Vec<_> = stream.chunks(size).map(Bytes::copy_from_slice).collect();
+                let body = Body {
+                    chunks: chunks.into_iter(),
+                    ends,
+                };
                 let events =
-                    catch_unwind(|| parse(chunks)).map_or("null".to_owned(), |found| json(&found));
-                writeln!(output, "[\"{name}\",\"{mode}\",{events}]")?;
+                    catch_unwind(|| parse(body)).map_or("null".to_owned(), |found| json(&found));
+                writeln!(output, "[\"{name}\",\"{way}\",{events}]")?;
             }
         }
     }
