@@ -36,6 +36,23 @@ PAGE = HERE / "CONFORMANCE.md"
 WAY = "TextDecoder"  # of those that the Node runner has: bytes in, as a response gives them
 PATIENCE = 10  # seconds of processor time for a case; a quadratic parser never ends with some
 
+INTRODUCTION = """\
+# Conformance
+
+How many of the {number} cases of `rapidsse.testing` each parser gets right: type, data and ID of
+every event, and no event missing. A case that takes more than {patience} seconds of processor time
+is not right. The last column has the line endings with which an event comes when its blank line has
+arrived; with the others it waits for more, or never comes. A question mark: not to be seen by the
+door that was taken.
+
+Made by `python benches/conformance.py`, which says how each parser is met. With `--failed NAME` it
+names the cases that one gets wrong.
+"""
+BY_SUBJECT = """
+## By subject
+
+Cases right byte by byte, by the first word of their names.
+"""
 ENDINGS = {"LF": b"\n", "CRLF": b"\r\n", "CR": b"\r"}
 
 Judge = Callable[[Case, list[bytes]], bool]
@@ -189,55 +206,34 @@ def measure() -> list[Row]:
     found, missing = peers.peers()
     for reason in missing:
         print("missing:", reason)
-    ours = [parser for name in ("_rapidsse", "_pure") for parser in peers.ours(name)]
-    rows = [in_python(parser) for parser in (*ours, *found)]
+    rows = []
+    for backend in ("_rapidsse", "_pure"):
+        for parser in peers.ours(backend):
+            rows.append(in_python(parser)._replace(name=f"rapidsse, {parser.name}"))
+    rows += [in_python(parser) for parser in found]
     return [*rows, *in_node(), *in_rust()]
 
 
 def page(rows: list[Row]) -> str:
-    number = len(cases())
     lines = [
-        "# Conformance",
-        "",
-        f"How many of the {number} cases of `rapidsse.testing` each parser gets right: type, data "
-        "and ID of",
-        "every event, and no event missing. Made by `python benches/conformance.py`, which says "
-        "how each",
-        "parser is met; with `--failed NAME` it names the cases that one gets wrong. The last "
-        "column has the",
-        "line endings with which an event comes when its blank line has arrived; with the others "
-        "it waits",
-        "for more, or never comes. A question mark: not to be seen by the door that was taken.",
-        "",
-        "| parser | version | language | whole | byte by byte | with its blank line |",
+        INTRODUCTION.format(number=len(cases()), patience=PATIENCE),
+        "| parser | version | language | whole | byte by byte | at its blank line |",
         "|---|---|---|---|---|---|",
     ]
     for each in rows:
-        name = f"rapidsse, {each.name}" if each.version == ours_version() else each.name
         lines.append(
-            f"| {name} | {each.version} | {each.language} "
+            f"| {each.name} | {each.version} | {each.language} "
             f"| {len(each.whole)} | {len(each.bytewise)} | {each.at_once} |"
         )
-    lines += [
-        "",
-        "## By subject",
-        "",
-        "Cases right byte by byte, by the first word of their names.",
-        "",
-    ]
-    subjects = sorted({subject(case.name) for case in cases()})
-    shown = [each for each in rows if each.version != ours_version()]
+    lines += [BY_SUBJECT]
+    shown = [each for each in rows if not each.name.startswith("rapidsse")]
     lines.append("| subject | cases | " + " | ".join(each.name for each in shown) + " |")
     lines.append("|---|---|" + "---|" * len(shown))
-    for each in subjects:
+    for each in sorted({subject(case.name) for case in cases()}):
         names = {case.name for case in cases() if subject(case.name) == each}
         counts = " | ".join(str(len(names & row.bytewise)) for row in shown)
         lines.append(f"| {each} | {len(names)} | {counts} |")
     return "\n".join(lines) + "\n"
-
-
-def ours_version() -> str:
-    return metadata.version("rapidsse")
 
 
 def subject(name: str) -> str:
