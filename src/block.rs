@@ -281,3 +281,46 @@ impl Block {
         self.lines = 0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(length: usize) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(length);
+        bytes.resize(length, b'x');
+        bytes
+    }
+
+    #[test]
+    fn what_a_large_buffer_took_is_given_back() {
+        assert_eq!(KEEP, 65_536);
+        let (mut small, mut large) = (of(KEEP), of(KEEP + 1));
+        empty(&mut small);
+        empty(&mut large);
+        assert_eq!((small.len(), small.capacity()), (0, KEEP));
+        assert_eq!((large.len(), large.capacity()), (0, 0));
+    }
+
+    /// The capacity of a value after one that took `before` has gone, and the next has begun.
+    fn room_after(before: &mut Vec<u8>) -> usize {
+        let mut value = Value::default();
+        value.set_own(before);
+        value.clear();
+        assert!(value.own.capacity() <= KEEP);
+        value.keep(&[]);
+        value.own.capacity()
+    }
+
+    #[test]
+    fn room_is_made_for_another_value_like_a_large_one() {
+        assert_eq!(room_after(&mut of(80_000)), 90_000);
+        assert_eq!(room_after(&mut of(KEEP + 1)), KEEP + 1 + KEEP / 8);
+        assert_eq!(room_after(&mut of(KEEP)), KEEP);
+        assert_eq!(room_after(&mut of(0)), 0);
+        // Much room, of which little was used.
+        let mut much = Vec::with_capacity(2 * KEEP);
+        much.resize(KEEP, b'x');
+        assert_eq!(room_after(&mut much), 0);
+    }
+}

@@ -115,4 +115,18 @@ mod tests {
         );
         assert_eq!(encode_event("", "", "", Some(-1)), Err(EncodeError::Retry));
     }
+
+    #[test]
+    fn a_refusal_names_the_field_and_quotes_nothing() {
+        let said = |event, id, retry| encode_event(event, "", id, retry).unwrap_err().to_string();
+        assert_eq!(said("a\n", "", None), "event must not contain CR or LF");
+        assert_eq!(said("", "a\r", None), "id must not contain CR or LF");
+        assert_eq!(said("", "a\0", None), "id must not contain U+0000");
+        assert_eq!(
+            said("", "", Some(-1)),
+            "retry must be between 0 and 2**63 - 1 milliseconds"
+        );
+        let comment = encode_comment("a\n").unwrap_err().to_string();
+        assert_eq!(comment, "a comment must not contain CR or LF");
+    }
 }

@@ -239,6 +239,7 @@ mod tests {
             let block: [u8; BLOCK] = std::array::from_fn(|_| sample(&mut seed));
             assert_eq!(Baseline.line_ends(&block), naive(&block));
             assert_eq!(Best::default().run(Mask(&block)), naive(&block));
+            assert_eq!(baseline(Mask(&block)), naive(&block));
             let piece = block.first_chunk::<16>().unwrap();
             assert_eq!(portable::line_ends_16(piece), naive(piece));
             let n = (seed >> 40) as usize % BLOCK;

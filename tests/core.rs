@@ -177,6 +177,35 @@ fn one_event_per_step_where_the_sink_says_stop() {
 }
 
 #[test]
+fn the_default_limit_is_64_mib() {
+    assert_eq!(Options::default().max_buffer_size, Some(67_108_864));
+}
+
+#[test]
+fn feeding_goes_on_whatever_the_sink_says() {
+    let mut sink = OneByOne::default();
+    let mut parser = Parser::default();
+    parser
+        .feed(b"data: a\n\ndata: b\n\ndata: c", &mut sink)
+        .unwrap();
+    assert_eq!(sink.0, 2);
+    assert!(parser.close(|event| event.data == b"c").unwrap());
+}
+
+#[test]
+fn an_overflow_tells_the_limit_and_no_payload() {
+    let options = Options {
+        max_buffer_size: Some(4),
+        ..Options::default()
+    };
+    let overflow = Parser::new(options)
+        .feed(b"data: secret\n\n", &mut Collector::default())
+        .unwrap_err();
+    assert_eq!(overflow.limit, 4);
+    assert_eq!(overflow.to_string(), "a block exceeds the limit of 4 bytes");
+}
+
+#[test]
 fn the_guard_decides_by_the_byte() {
     let stream = b"data: 1234\n\ndata: 12345\n\n";
     for size in 1..=stream.len() {

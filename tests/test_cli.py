@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -209,6 +210,54 @@ def test_a_closed_pipe_is_quiet(environment: dict[str, str]) -> None:
         assert process.stderr.read() == b""
         process.wait(30)
     os.close(write)
+
+
+def test_an_interrupt_ends_it_quietly(environment: dict[str, str]) -> None:
+    with subprocess.Popen(
+        [*MODULE, "parse"],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdin.write(b"data: a\n\n")
+        process.stdin.flush()
+        process.stdout.readline()  # it is at work
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == b""
+        assert process.wait(30) == 130
+
+
+def test_a_closed_standard_output_is_one_clear_line(environment: dict[str, str]) -> None:
+    command = f'exec "{sys.executable}" -m rapidsse parse >&-'
+    done = subprocess.run(
+        ["sh", "-c", command],
+        env=environment,
+        input=b"data: a\n\n",
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") == 1
+    assert b"standard output" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file that fails when read")
+def test_a_file_that_fails_when_it_is_read(environment: dict[str, str]) -> None:
+    done = subprocess.run(
+        [*MODULE, "parse", "/proc/self/mem"],
+        env=environment,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") == 1
+    assert b"/proc/self/mem" in done.stderr
 
 
 def test_a_pipeline_with_head(environment: dict[str, str], tmp_path: Path) -> None:

@@ -89,6 +89,13 @@ def test_retry_must_be_int(backend: Any, value: Any) -> None:
         backend.ServerSentEvent(retry=value)
 
 
+def test_a_diagnostics_numbers_must_be_int(backend: Any) -> None:
+    with pytest.raises(TypeError, match="line"):
+        backend.Diagnostic("no-data", "1", 0, "")
+    with pytest.raises(TypeError, match="offset"):
+        backend.Diagnostic("no-data", 1, None, "")
+
+
 def test_subclasses_of_str_and_int_become_plain(backend: Any) -> None:
     event = backend.ServerSentEvent(Text("e"), Text("d"), Text("i"), True)
     assert [type(value) for value in (event.event, event.data, event.id)] == [str, str, str]

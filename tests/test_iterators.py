@@ -11,10 +11,12 @@ import time
 import types
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from rapidsse import BufferSizeExceeded, StreamInterrupted
+from rapidsse._sources import async_chunks
 from support import async_source, run
 
 CHUNKS = [b"id: 1\nda", b"ta: a\n\nid: 2\nretry: 5\ndata: b\n\nid: 3\n\ndata: c\n", b"\ndata: cut"]
@@ -631,6 +633,72 @@ def test_closing_from_inside_the_source_ends_it(backend: Any) -> None:
     events = backend.iter_events(Source())
     assert len(list(events)) <= 1
     assert list(events) == []
+
+
+@pytest.mark.parametrize("error", [StopIteration(), ConnectionError("gone")], ids=repr)
+def test_closing_from_inside_a_source_that_ends(backend: Any, error: Exception) -> None:
+    """It was closed first: nothing is unfinished."""
+
+    chunks = [b"data: a"]
+
+    class Source:
+        def __iter__(self) -> Any:
+            return self
+
+        def __next__(self) -> bytes:
+            if chunks:
+                return chunks.pop()
+            events.close()
+            raise error
+
+    events = backend.iter_events(Source(), unfinished="yield")
+    with pytest.raises(type(error)):
+        next(events)
+    assert (events.unfinished, events.truncated) == (None, False)
+    assert list(events) == []
+
+
+def test_a_raw_file_without_bytes_yet(backend: Any) -> None:
+    """Waiting is for those who made it non-blocking."""
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    with open(read, "rb", buffering=0) as file, open(write, "wb", buffering=0) as end:
+        events = backend.iter_events(file)
+        end.write(b"data: a\n\n")
+        assert next(events).data == "a"
+        with pytest.raises(BlockingIOError, match="non-blocking"):
+            next(events)
+
+
+def test_a_close_that_is_not_awaited(backend: Any) -> None:
+    """What iter_events takes is closed in its own way."""
+    source = Closing(CHUNKS)
+
+    class Plain:
+        def __aiter__(self) -> Any:
+            return self
+
+        async def __anext__(self) -> bytes:
+            return next(source)
+
+        def aclose(self) -> None:
+            source.close()
+
+    async def main() -> None:
+        async with backend.aiter_events(Plain()) as events:
+            assert (await anext(events)).data == "a"
+
+    run(main())
+    assert source.closed == 1
+
+
+def test_what_a_source_is_made_into_is_an_async_iterator() -> None:
+    async def readany() -> bytes:
+        return b""
+
+    for source in (SimpleNamespace(readany=readany), [b"data: a\n\n"]):
+        chunks, _ = async_chunks(source)
+        assert aiter(chunks) is chunks
 
 
 def test_two_threads_on_one_iterator(backend: Any) -> None:

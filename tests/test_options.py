@@ -162,6 +162,14 @@ def test_filters_keep_skip_and_follow(backend: Any) -> None:
         assert kept(backend, **options) == (expected, 3 - len(expected), "2", 5)
 
 
+def test_filters_in_a_large_chunk(backend: Any) -> None:
+    parser = backend.Parser(types=["error"], contains=[b"7\n8"])
+    kept = b"event: error\ndata: e\n\ndata: 7\ndata: 8\n\n"
+    events = parser.feed(b"data: skipped\n\n" * 500 + kept + b"data: skipped\n\n" * 500)
+    assert [event.data for event in events] == ["e", "7\n8"]
+    assert parser.skipped == 1000
+
+
 def test_contains_searches_bytes_before_decoding(backend: Any) -> None:
     stream = b"data: \xff\n\ndata: \xef\xbf\xbd\n\n"
     assert len(backend.parse(stream, contains=[b"\xff"])) == 1

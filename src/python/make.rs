@@ -90,8 +90,11 @@ impl Maker {
             self.name[..name.len()].copy_from_slice(name);
             self.name_len = name.len();
             // SAFETY: attached; a live object or null.
-            self.name_text =
-                unsafe { Bound::from_borrowed_ptr_or_opt(py, text) }.map(Bound::unbind);
+            let kept = unsafe { Bound::from_borrowed_ptr_or_opt(py, text) }.map(Bound::unbind);
+            // A plain drop would put the reference off for as long as nothing else attaches.
+            if let Some(before) = std::mem::replace(&mut self.name_text, kept) {
+                before.drop_ref(py);
+            }
         }
         text
     }
