@@ -2,7 +2,7 @@
 //!
 //! Standard input: a stream a line, in hexadecimal. Standard output: for each stream and parser, three
 //! lines `["NAME", WAY, [[EVENT, DATA, ID], ...]]`: fed "whole", by "bytes", and "open", byte by byte
-//! with the stream not ended. A parser that panics has null for its events.
+//! with the stream not ended. A parser that panics, or takes long, has null for its events.
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -10,9 +10,13 @@ use std::io::{BufRead, Write as _};
 use std::panic::{catch_unwind, set_hook};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_core::Stream;
+
+/// For a stream.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 type Events = Vec<[String; 3]>;
 
@@ -20,12 +24,17 @@ type Events = Vec<[String; 3]>;
 struct Body {
     chunks: std::vec::IntoIter<Bytes>,
     ends: bool,
+    until: Instant,
 }
 
 impl Stream for Body {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        assert!(
+            Instant::now() < self.until,
+            "a quadratic parser would never end"
+        );
         match self.chunks.next() {
             None if !self.ends => Poll::Pending,
             chunk => Poll::Ready(chunk.map(Ok)),
@@ -126,6 +135,7 @@ fn main() -> std::io::Result<()> {
                 let body = Body {
                     chunks: chunks.into_iter(),
                     ends,
+                    until: Instant::now() + PATIENCE,
                 };
                 let events =
                     catch_unwind(|| parse(body)).map_or("null".to_owned(), |found| json(&found));
