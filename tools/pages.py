@@ -1,7 +1,7 @@
 """What the site takes from files that are not its own (a MkDocs hook).
 
-A line `<!-- include: FILE -->` in a page stands for a file of the repository: a picture (SVG) as it
-is, so that it has the site's colours; a page (Markdown) without its title, and with its relative
+A line `<!-- include: FILE -->` in a page stands for a file of the repository: a drawing (SVG) as it
+is, so that it has the site's colours; a chart (PICTURES) as an image; a page (Markdown) without its title, and with its relative
 links leading to the repository. `<!-- include if there: FILE -->` is
 for a file that a command makes, such as a benchmark's results.
 """
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 INCLUDE = re.compile(r"^<!-- include( if there)?: (\S+) -->$", re.MULTILINE)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)")
 PICTURES = ("benches/chart.svg", "benches/gateway/chart.svg")
-"""Pictures of included pages, which the site has under the same names."""
+"""Charts, some of included pages, which the site has under the same names."""
 
 
 def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
@@ -42,6 +42,9 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, **_: Any) -
         if not file.is_file():
             raise PluginError(f"{page.file.src_uri} includes {name}, which is not there")
         text = file.read_text(encoding="utf-8").strip()
+        if name in PICTURES:
+            title = re.search(r"<title>(.*?)</title>", text)
+            return f"![{title[1] if title else name}]({to_root}/{name})"
         if file.suffix == ".svg":
             return _drawing(file)
         return _of_another_page(text, posixpath.dirname(name), to_root, str(config.repo_url))
