@@ -1,8 +1,8 @@
 """What the site takes from files that are not its own (a MkDocs hook).
 
 A line `<!-- include: FILE -->` in a page stands for a file of the repository: a drawing (SVG) as it
-is, so that it has the site's colours; a chart (PICTURES) as an image; a page (Markdown) without its title, and with its relative
-links leading to the repository. `<!-- include if there: FILE -->` is
+is, so that it has the site's colours; a chart (PICTURES) as an image; a page (Markdown) without its
+title, and with its relative links leading to the repository. `<!-- include if there: FILE -->` is
 for a file that a command makes, such as a benchmark's results.
 """
 
