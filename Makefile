@@ -3,8 +3,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 
-.PHONY: install systems demo format lint test test-everywhere interpreters judge fuzz bench-gateway wheel-pure dist
-.PHONY: bench bench-quick clean coverage fuzz-core leaks memcheck mutants soak
+.PHONY: install systems demo format lint test test-everywhere interpreters judge docs
+.PHONY: fuzz fuzz-core leaks memcheck mutants soak coverage
+.PHONY: wheel-pure dist bench bench-quick bench-gateway clean
 
 install: $(BIN)/python ## the compiled package, with what it is developed and tested with
 	@# niquests' urllib3-future puts itself in urllib3's place, unless it is built with this.
@@ -60,6 +61,9 @@ interpreters: install ## fetches what the machine lacks of them, for test-everyw
 
 judge: install tests/node/judge/node_modules/installed ## a browser and eventsource-parser on Node, over 2,000 random streams
 	RAPIDSSE_JUDGE_STREAMS=2000 $(BIN)/python -m pytest -q tests/judges
+
+docs: install ## the site, into target/site; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q --strict -d target/site
 
 fuzz: install fuzz-core ## the judges against the core and both backends: at random for an hour, and guided by coverage
 	RAPIDSSE_FUZZ_SECONDS=3600 $(BIN)/python -m pytest -q tests/test_law_against_judge.py

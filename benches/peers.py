@@ -53,6 +53,8 @@ class Parser:
 
     @property
     def version(self) -> str:
+        if not self.package:
+            return ""
         try:
             return metadata.version(self.package)
         except metadata.PackageNotFoundError:

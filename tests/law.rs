@@ -74,7 +74,7 @@ const PIECES: [&[u8]; 64] = [
 /// The four bytes that choose options and cutting, then pieces of streams.
 fn example(seed: &mut u64) -> Vec<u8> {
     let mut bytes: Vec<u8> = (0..HEAD).map(|_| random(seed) as u8).collect();
-    if random(seed) % 4 > 0 {
+    if !random(seed).is_multiple_of(4) {
         bytes[0] &= 0b111_1000; // nothing to tell but events: the fast ways
     }
     for _ in 0..random(seed) % 24 {

@@ -3,8 +3,8 @@
 Three files: the wheel with the compiled module for this interpreter, the pure wheel, the sdist.
 - auditwheel agrees that the first runs on the manylinux that its name says;
 - twine finds nothing wrong in the metadata, which both wheels share, as they do their files;
-- each of the three installs into an empty virtual environment, the sdist by building it, and parses
-  a stream with the backend that it must have.
+- each of the three installs into an empty virtual environment, the sdist by building it, and runs
+  README's first example and the command with the backend that it must have.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import zipfile
 from email.parser import Parser
 from pathlib import Path
 
+import first_example
 import pure_wheel
 from pure_wheel import ROOT
 
@@ -78,14 +79,11 @@ def contents(wheel: Path) -> tuple[dict[str, bytes], list[tuple[str, str]]]:
 def check_install(file: Path, backend: str) -> None:
     """That a file installs into an empty environment, and works outside of the source tree."""
     with tempfile.TemporaryDirectory(prefix="rapidsse-") as place:
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
-        folder = Path(place) / TOOLS.name
-        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-        install = ["--python", str(folder / "python"), "install", "-q", "--no-deps", str(file)]
-        subprocess.run([*pip, *install], check=True)
+        python = first_example.install(file, Path(place))
+        require("[DONE]" in first_example.run(python, backend), f"{file.name}: README's example")
         environment = {key: os.environ[key] for key in os.environ if key != "PYTHONPATH"}
         done = subprocess.run(
-            [folder / "rapidsse", "parse", "--json-data", EXAMPLE],
+            [python.with_name("rapidsse"), "parse", "--json-data", EXAMPLE],
             cwd=place,
             env={**environment, "RAPIDSSE_BACKEND": backend},
             capture_output=True,

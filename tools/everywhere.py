@@ -30,6 +30,7 @@ from interpreters import ROOT, Interpreter
 DIST = ROOT / "dist" / "everywhere"
 COPIED = ["tests", "examples", "docs", "README.md", "Makefile", "pyproject.toml"]
 ELSEWHERE = ["judges", "test_pyodide", "test_vercel_ai", "test_litellm", "test_gateway_nginx"]
+ELSEWHERE += ["test_contributing", "test_other_parsers", "test_wheel"]  # about the sources
 WHOLE = ["tests/test_conformance.py", "tests/test_backend_choice.py", "tests/test_cli.py"]
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 

@@ -26,9 +26,6 @@ fn compared<'py>(
     }
 }
 
-/// Comment(text)
-/// --
-///
 /// One comment line of a stream, told with comments=True. Immutable and hashable.
 ///
 /// Attributes:
@@ -137,9 +134,6 @@ fn replaced<'py>(
     slf.get_type().call((), Some(fields))
 }
 
-/// Diagnostic(kind, line, offset, detail)
-/// --
-///
 /// Something the standard ignores silently, told with diagnostics=True. Immutable and hashable.
 ///
 /// Attributes:

@@ -46,9 +46,6 @@ struct Inner {
     raised: bool,
 }
 
-/// Parser(*, last_event_id='', max_buffer_size=67108864, comments=False, diagnostics=False, raw=False, types=None, contains=None)
-/// --
-///
 /// An incremental event stream parser: bytes in, events out, however the network cuts them.
 ///
 /// Args:
@@ -192,7 +189,11 @@ fn list_of<'py>(py: Python<'py>, items: &mut Vec<Py<PyAny>>) -> PyResult<Bound<'
 #[pymethods]
 impl Parser {
     #[new]
-    #[pyo3(signature = (**options))]
+    #[pyo3(
+        signature = (**options),
+        text_signature = "(*, last_event_id='', max_buffer_size=67108864, comments=False, \
+            diagnostics=False, raw=False, types=None, contains=None)"
+    )]
     fn new(py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let checked = checked(py, options, Some(Options::MAX_BUFFER_SIZE))?;
         let last_event_id = checked.last_event_id.unwrap_or_else(|| empty(py));

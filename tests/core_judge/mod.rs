@@ -281,7 +281,7 @@ fn take<'a>(block: &mut Block, line: &'a [u8]) -> Option<(&'static str, &'a [u8]
         b"id" => block.id = Some(value.to_vec()),
         b"retry" => {
             block.known_field = true;
-            if value.is_empty() || !value.iter().all(|byte| (b'0'..=b'9').contains(byte)) {
+            if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
                 return Some(("invalid-retry", b""));
             }
             block.retry = Some(number(value));

@@ -1,4 +1,4 @@
-//! The core against the parsers of crates.io: bytes in, events visited, no Python anywhere.
+//! The core against the parsers in Rust: bytes in, events visited, no Python anywhere.
 //!
 //! The stream is the `openai` shape, written by `python benches/shapes.py --write FOLDER` and named
 //! by the variable `SSE_STREAM`; `benches/run.py` does both. Chunks are made beforehand, as `Bytes`,
