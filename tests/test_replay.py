@@ -581,13 +581,15 @@ def test_standard_input() -> None:
         ["stream.sse", "--port", "70000"],
         ["other.sse", "--timing"],
         ["broken.sse", "--timing"],
+        ["negative.sse", "--timing"],
     ],
 )
 def test_bad_usage_exits_2(arguments: list[str], tmp_path: Path) -> None:
-    for name in ("stream", "other", "broken"):
+    for name in ("stream", "other", "broken", "negative"):
         (tmp_path / f"{name}.sse").write_bytes(STREAM)
     (tmp_path / "other.sse.timing.jsonl").write_text('{"at": 0.1, "bytes": 5}\n')
     (tmp_path / "broken.sse.timing.jsonl").write_text('{"at": "soon"}\n')
+    (tmp_path / "negative.sse.timing.jsonl").write_text('{"at": 0.1, "bytes": -1}\n')
     packages = str(Path(rapidsse.__file__).parent.parent)
     done = subprocess.run(
         [*REPLAY, *arguments],
