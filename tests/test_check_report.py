@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from rapidsse._cli._hints import not_json
 from rapidsse._cli._inspect import Inspector
-from rapidsse._cli._terminal import mode_of
+from rapidsse._cli._terminal import Progress, mode_of
 
 CHECK = [sys.executable, "-m", "rapidsse", "check"]
 
@@ -110,3 +110,9 @@ def test_bytes_that_are_no_utf_8_in_a_line_too_long_to_keep() -> None:
 
 def test_what_is_no_file_has_no_mode() -> None:
     assert mode_of(io.BytesIO()) == 0
+
+
+def test_progress_through_what_has_no_size() -> None:
+    progress = Progress(0)
+    progress.advance(2_500_000)
+    assert progress._text() == "2.5 MB"

@@ -658,6 +658,37 @@ def test_closing_from_inside_a_source_that_ends(backend: Any, error: Exception) 
     assert list(events) == []
 
 
+def test_an_interrupt_after_closing_from_inside(backend: Any) -> None:
+    class Source:
+        def __iter__(self) -> Any:
+            return self
+
+        def __next__(self) -> bytes:
+            events.close()
+            raise KeyboardInterrupt
+
+    events = backend.iter_events(Source())
+    with pytest.raises(KeyboardInterrupt):
+        next(events)
+    assert list(events) == []
+
+
+def test_closing_from_inside_an_async_source(backend: Any) -> None:
+    """What it makes then is not looked at."""
+
+    class Source:
+        def __aiter__(self) -> Any:
+            return self
+
+        async def __anext__(self) -> bytes:
+            await events.aclose()
+            return b"data: late\n\n"
+
+    events = backend.aiter_events(Source())
+    assert run(collected(events)) == []
+    assert (events.unfinished, events.truncated) == (None, False)
+
+
 def test_a_raw_file_without_bytes_yet(backend: Any) -> None:
     """Waiting is for those who made it non-blocking."""
     read, write = os.pipe()

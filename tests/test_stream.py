@@ -84,6 +84,11 @@ def test_without_done_the_end_is_the_end(way: Way) -> None:
     assert (stream.completed, stream.last_event_id, stream.unfinished) == (True, "2", None)
 
 
+def test_the_response_is_at_hand() -> None:
+    response = iter(CHUNKS)
+    assert EventStream(response).response is response
+
+
 def test_a_block_that_the_end_cuts_off_is_not_completed(way: Way) -> None:
     stream = way.stream(CUT)
     assert way.data(stream) == ["a"]
