@@ -1,6 +1,6 @@
 """The pure backend against the judge and the table of cases, in a second or two.
 
-This is what mutation testing runs for each mutant (`make mutants-pure`); the tests proper are far
+This is what mutation testing runs for each mutant (`cosmic-ray`); the tests proper are far
 more thorough, and slower. Exits with an error at the first difference.
 """
 
