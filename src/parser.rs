@@ -276,15 +276,10 @@ impl Parser {
     /// and nobody watches. Says whether it did.
     #[inline(always)]
     fn goes_on(&mut self, chunk: &[u8]) -> bool {
-        if self.careful {
+        if self.careful || matches!(self.state.partial, Partial::Nothing | Partial::Head) {
             return false;
         }
-        match self.state.partial {
-            Partial::Nothing | Partial::Head => return false,
-            Partial::Value(Field::Data) => self.state.block.push_data(chunk),
-            Partial::Ignored(_) => {}
-            Partial::Value(_) | Partial::Comment => self.push(chunk),
-        }
+        self.push(chunk);
         true
     }
 
@@ -719,8 +714,6 @@ impl Parser {
     #[inline(always)]
     fn plain_piece(&mut self, chunk: &[u8], piece: &[u8]) -> bool {
         match self.state.partial {
-            Partial::Value(Field::Data) => self.state.block.push_data(piece),
-            Partial::Ignored(_) => {}
             Partial::Nothing if piece.len() >= field::HEAD || piece[0] == b':' => {
                 if let Some(value) = field::data(piece) {
                     self.state.partial = Partial::Value(Field::Data);
@@ -731,7 +724,8 @@ impl Parser {
                     self.push(value);
                 }
             }
-            _ => return false,
+            Partial::Nothing | Partial::Head => return false,
+            Partial::Value(_) | Partial::Comment | Partial::Ignored(_) => self.push(piece),
         }
         true
     }
@@ -790,16 +784,22 @@ impl Parser {
         }
     }
 
-    #[inline]
+    /// A piece of a line goes where it was decided that it belongs.
+    #[inline(always)]
     fn push(&mut self, piece: &[u8]) {
-        let state = &mut self.state;
-        match state.partial {
-            Partial::Value(Field::Data) => state.block.push_data(piece),
-            Partial::Value(Field::Retry) => state.digits.push(piece),
-            Partial::Value(Field::Event | Field::Id) | Partial::Comment => {
-                state.value.extend_from_slice(piece);
-            }
+        match self.state.partial {
+            Partial::Value(Field::Data) => self.state.block.push_data(piece),
+            Partial::Value(_) | Partial::Comment => self.push_other(piece),
             Partial::Nothing | Partial::Head | Partial::Ignored(_) => {}
+        }
+    }
+
+    #[inline(never)]
+    fn push_other(&mut self, piece: &[u8]) {
+        if self.state.partial == Partial::Value(Field::Retry) {
+            self.state.digits.push(piece);
+        } else {
+            self.state.value.extend_from_slice(piece);
         }
     }
 
@@ -833,6 +833,7 @@ impl Parser {
                 return Ended::Field { field, ignored };
             }
             Partial::Ignored(ended) => ended,
+            // Where there is a line it is decided; the others are named to leave none out.
             Partial::Comment | Partial::Nothing | Partial::Head => Ended::Comment,
         };
         if ended == Ended::Unknown {
