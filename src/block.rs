@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::field::Digits;
+
 /// A buffer that grew beyond this is given back when its block ends; in bytes.
 const KEEP: usize = 64 * 1024;
 
@@ -36,7 +38,7 @@ pub struct Value {
     end: usize,
     own: Vec<u8>,
     /// How much the last value took whose memory was given back; in bytes.
-    last: usize,
+    given_back: usize,
 }
 
 impl Value {
@@ -82,7 +84,7 @@ impl Value {
     #[inline(always)]
     pub fn keep(&mut self, chunk: &[u8]) {
         if self.place != Place::Own {
-            if self.last > 0 {
+            if self.given_back > 0 {
                 self.prepare();
             }
             if self.place == Place::Chunk {
@@ -96,7 +98,7 @@ impl Value {
     /// and memory that is not written to costs nothing.
     #[cold]
     fn prepare(&mut self) {
-        let last = std::mem::take(&mut self.last);
+        let last = std::mem::take(&mut self.given_back);
         self.own.reserve_exact(last + last / 8);
     }
 
@@ -127,7 +129,7 @@ impl Value {
     #[cold]
     fn give_back(&mut self) {
         let length = std::mem::take(&mut self.own).len();
-        self.last = if length > KEEP { length } else { 0 };
+        self.given_back = if length > KEEP { length } else { 0 };
     }
 
     #[inline]
@@ -214,6 +216,15 @@ impl Block {
     #[inline]
     pub fn push_data(&mut self, piece: &[u8]) {
         self.data.own.extend_from_slice(piece);
+    }
+
+    /// A `retry` line ended. Whether its value is valid; the standard ignores another.
+    pub fn set_retry(&mut self, digits: Digits) -> bool {
+        let milliseconds = digits.milliseconds();
+        if milliseconds.is_some() {
+            self.retry = milliseconds;
+        }
+        milliseconds.is_some()
     }
 
     /// Whether a line has ended that is no comment.

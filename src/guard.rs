@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
+use crate::field::{Field, Line};
+
 /// The stream made the retained bytes exceed the limit. Nothing is retained from here on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overflow {
@@ -64,5 +66,14 @@ impl Guard {
         } else {
             Ok(())
         }
+    }
+}
+
+/// What counts of a line while it has not ended, in bytes; `comments` says whether those are told.
+pub(crate) fn counted(line: Line<'_>, comments: bool) -> usize {
+    match line {
+        Line::Field(Field::Data | Field::Event | Field::Id, value) => value.len(),
+        Line::Comment(text) if comments => text.len(),
+        Line::Field(Field::Retry, _) | Line::Comment(_) | Line::Unknown => 0,
     }
 }

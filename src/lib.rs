@@ -16,12 +16,14 @@
 //! ```
 //!
 //! A byte's way: [`Parser::feed`] → `lines` (where lines end) → `field` (what a line says) →
-//! `block` (what the lines so far add up to) → [`Sink`]. The `guard` counts along, `diagnostics`
-//! watches what the standard ignores, `filter` decides which events are worth making.
+//! `block` (what the lines so far add up to) → [`Sink`]. A line that the network cut goes through
+//! `cut` in place of `field`. The `guard` counts along, `diagnostics` watches what the standard
+//! ignores, `filter` decides which events are worth making.
 //!
 //! The feature `python` adds the extension module; without it the crate knows nothing of Python.
 
 mod block;
+mod cut;
 mod diagnostics;
 mod encode;
 mod field;

@@ -1,14 +1,15 @@
 //! The parser: an event stream interpreted line by line, across chunks.
 //!
-//! A line that lies whole in the chunk is taken apart where it lies. A line that the network cut
-//! goes through [`Partial`]: its first bytes are held until they decide what it is, then its value
-//! goes where it belongs, piece by piece, or nowhere. Both end in the same rules.
+//! A line that lies whole in the chunk is taken apart where it lies; one that the network cut goes
+//! through [`CutLine`]. Lines need no more than their rules, unless the limit is near or there is
+//! something to tell: then each is a `careful_line`.
 
-use crate::block::{Block, empty};
+use crate::block::Block;
+use crate::cut::CutLine;
 use crate::diagnostics::{Diagnostic, Ended, Kind, Watch, unknown_name};
 use crate::field::{self, Digits, Field, Line};
 use crate::filter::Filter;
-use crate::guard::{Exceeded, Guard, Overflow};
+use crate::guard::{Exceeded, Guard, Overflow, counted};
 use crate::lines::{Cursor, LineEnds};
 use crate::scan::{BLOCK, Best, Scan, Work};
 use crate::sink::{Event, Flow, Sink};
@@ -61,43 +62,22 @@ pub enum Progress {
     Overflow,
 }
 
-/// A line of which a part has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Partial {
-    /// None: the next byte starts a line.
-    #[default]
-    Nothing,
-    /// It is not decided yet what it is.
-    Head,
-    /// The value of a field goes on.
-    Value(Field),
-    /// A comment that somebody wants to see goes on.
-    Comment,
-    /// To be ignored to its end.
-    Ignored(Ended),
-}
-
 /// Everything that `reset` makes anew.
 #[derive(Debug, Default)]
 struct State {
     /// How many bytes of a BOM have been seen; `BOM.len()` when that is settled.
     bom: usize,
     after_cr: bool,
-    partial: Partial,
-    head: [u8; field::HEAD],
-    head_len: usize,
-    /// The value so far of an unfinished `event`, `id` or comment line.
-    value: Vec<u8>,
-    /// The value so far of an unfinished `retry` line.
-    digits: Digits,
+    cut: CutLine,
     block: Block,
     watch: Watch,
     /// Line ends so far.
     line: u64,
     /// Bytes in the chunks before the one at hand.
     passed: u64,
-    /// Where the unfinished line began in the stream.
+    /// Where the cut line began in the stream.
     line_offset: u64,
+    /// The latest valid one, in milliseconds, as of the last blank line.
     retry: Option<u64>,
     skipped: u64,
     closed: bool,
@@ -162,7 +142,7 @@ impl Parser {
 
     /// The latest valid `retry` of the stream, in milliseconds.
     pub fn retry(&self) -> Option<u64> {
-        self.state.retry
+        self.state.block.retry.or(self.state.retry)
     }
 
     /// Events that the filter left out.
@@ -276,11 +256,12 @@ impl Parser {
     /// and nobody watches. Says whether it did.
     #[inline(always)]
     fn goes_on(&mut self, chunk: &[u8]) -> bool {
-        if self.careful || matches!(self.state.partial, Partial::Nothing | Partial::Head) {
-            return false;
+        let state = &mut self.state;
+        let goes_on = !self.careful && state.cut.is_decided();
+        if goes_on {
+            state.cut.push(chunk, &mut state.block);
         }
-        self.push(chunk);
-        true
+        goes_on
     }
 
     /// Ends the stream. Hands over the unfinished event, if a `data` field had begun: the last
@@ -293,10 +274,10 @@ impl Parser {
             let seen = std::mem::replace(&mut self.state.bom, BOM.len());
             self.line_before_chunk(&BOM[..seen]);
         }
-        let truncated = self.state.partial != Partial::Nothing || self.state.block.has_line();
-        let retry = self.state.retry;
-        if self.state.partial != Partial::Nothing {
-            self.end_partial(&[]);
+        let truncated = self.state.cut.has_begun() || self.state.block.has_line();
+        let retry = self.retry();
+        if self.state.cut.has_begun() {
+            self.end_cut_line(&[]);
         }
         let block = &self.state.block;
         let event = block
@@ -315,7 +296,7 @@ impl Parser {
     #[cold]
     fn overflow(&mut self) {
         self.state = State {
-            retry: self.state.retry,
+            retry: self.retry(),
             skipped: self.state.skipped,
             closed: true,
             overflow: true,
@@ -366,7 +347,7 @@ impl Parser {
         let mut after_cr = self.state.after_cr;
         // Whether a line needs no more than its rules. One that began in an earlier chunk does; it
         // can only be the first.
-        let mut plain = !self.careful && self.state.partial == Partial::Nothing;
+        let mut plain = !self.careful && !self.state.cut.has_begun();
         let flow = loop {
             let Some(end) = ends.next(scan, chunk) else {
                 after_cr &= at == chunk.len();
@@ -377,7 +358,7 @@ impl Parser {
             let mut last = end;
             let flow = if !plain {
                 plain = !self.careful;
-                if self.plain_rest(line) {
+                if plain && self.state.cut.end_plain(line, &mut self.state.block) {
                     Flow::Continue
                 } else {
                     self.careful_line(chunk, at, end, after_cr, sink)?
@@ -468,7 +449,7 @@ impl Parser {
         after_cr: bool,
         sink: &mut S,
     ) -> Result<Flow, Exceeded> {
-        let flow = if self.state.partial != Partial::Nothing {
+        let flow = if self.state.cut.has_begun() {
             self.rest_of_line(chunk, at, end, sink)?
         } else if end > at {
             self.whole_line(chunk, at, end, sink)?
@@ -492,7 +473,8 @@ impl Parser {
     ) -> Result<Flow, Exceeded> {
         if self.guard.is_armed() {
             let line = field::split(&chunk[at..end]);
-            self.guard.check(self.count(end) + self.counted(line))?;
+            self.guard
+                .check(self.count(end) + counted(line, self.options.comments))?;
         }
         let ended = self.take_line(chunk, &chunk[at..end], end);
         self.tell(chunk, at, end, ended, sink)
@@ -523,7 +505,7 @@ impl Parser {
             Field::Retry => {
                 let mut digits = Digits::default();
                 digits.push(value);
-                ignored = self.end_retry(digits);
+                ignored = !block.set_retry(digits);
             }
         }
         Ended::Field { field, ignored }
@@ -565,7 +547,7 @@ impl Parser {
         if end > at {
             self.piece(chunk, end, &chunk[at..end])?;
         }
-        let ended = self.end_partial(chunk);
+        let ended = self.end_cut_line(chunk);
         let mut flow = Flow::Continue;
         if !self.careful {
             return Ok(flow);
@@ -576,8 +558,7 @@ impl Parser {
             flow = self.diagnose(ended, valid, name, self.state.line_offset, sink);
         }
         if self.options.comments && ended == Ended::Comment {
-            flow = sink.comment(&self.state.value);
-            empty(&mut self.state.value);
+            flow = self.state.cut.take_comment(|text| sink.comment(text));
         }
         self.guard.check(self.count(end + 1))?;
         Ok(flow)
@@ -624,8 +605,11 @@ impl Parser {
     ) -> Flow {
         let mut flow = Flow::Continue;
         let block = &self.state.block;
-        if block.has(Block::FIELD) && block.id.is_set() {
-            sink.last_event_id(block.id.get(chunk));
+        if block.has(Block::FIELD) {
+            if block.id.is_set() {
+                sink.last_event_id(block.id.get(chunk));
+            }
+            self.state.retry = block.retry.or(self.state.retry);
         }
         let data = data.or_else(|| block.has(Block::DATA).then(|| block.data.get(chunk)));
         if let Some(data) = data {
@@ -662,13 +646,10 @@ impl Parser {
     #[inline(never)]
     fn end_of_chunk(&mut self, chunk: &[u8], at: usize) -> Result<(), Exceeded> {
         if at < chunk.len() {
-            if self.state.partial == Partial::Nothing {
+            if !self.state.cut.has_begun() {
                 self.state.line_offset = self.state.passed + at as u64;
             }
-            let piece = &chunk[at..];
-            if self.careful || !self.plain_piece(chunk, piece) {
-                self.piece(chunk, chunk.len(), piece)?;
-            }
+            self.piece(chunk, chunk.len(), &chunk[at..])?;
         }
         if self.state.block.has_line() {
             self.state.block.outlive(chunk);
@@ -680,176 +661,37 @@ impl Parser {
         Ok(())
     }
 
-    /// Takes in a piece of a line that is not whole; `end` is where it ends in the chunk.
-    fn piece(&mut self, chunk: &[u8], end: usize, mut piece: &[u8]) -> Result<(), Exceeded> {
+    /// Takes in a piece of a cut line, which ends at `end` in the chunk.
+    #[inline(always)]
+    fn piece(&mut self, chunk: &[u8], end: usize, piece: &[u8]) -> Result<(), Exceeded> {
+        let State {
+            cut, block, watch, ..
+        } = &mut self.state;
+        if !self.careful {
+            let rest = cut.begin(piece, block, chunk, false);
+            cut.push(rest, block);
+            return Ok(());
+        }
         if self.options.diagnostics {
-            self.state.watch.push(piece);
+            watch.push(piece);
         }
-        let state = &mut self.state;
-        if matches!(state.partial, Partial::Nothing | Partial::Head) {
-            state.partial = Partial::Head;
-            let taken = piece.len().min(field::HEAD - state.head_len);
-            state.head[state.head_len..][..taken].copy_from_slice(&piece[..taken]);
-            state.head_len += taken;
-            if state.head_len == field::HEAD {
-                self.end_head(chunk);
-            }
-            piece = &piece[taken..];
-        }
+        let rest = cut.begin(piece, block, chunk, self.options.comments);
         if self.guard.is_armed() {
-            let counts = matches!(
-                self.state.partial,
-                Partial::Value(Field::Data | Field::Event | Field::Id) | Partial::Comment
-            );
-            self.guard
-                .check(self.count(end) + if counts { piece.len() } else { 0 })?;
+            let retained = if self.state.cut.retains() {
+                rest.len()
+            } else {
+                0
+            };
+            self.guard.check(self.count(end) + retained)?;
         }
-        if !piece.is_empty() {
-            self.push(piece);
-        }
+        self.state.cut.push(rest, &mut self.state.block);
         Ok(())
     }
 
-    /// Takes in what most pieces are, if nobody watches. Says whether it did.
-    #[inline(always)]
-    fn plain_piece(&mut self, chunk: &[u8], piece: &[u8]) -> bool {
-        match self.state.partial {
-            Partial::Nothing if piece.len() >= field::HEAD || piece[0] == b':' => {
-                if let Some(value) = field::data(piece) {
-                    self.state.partial = Partial::Value(Field::Data);
-                    self.state.block.open_data_line(chunk);
-                    self.state.block.push_data(value);
-                } else {
-                    let value = self.decide(chunk, piece);
-                    self.push(value);
-                }
-            }
-            Partial::Nothing | Partial::Head => return false,
-            Partial::Value(_) | Partial::Comment | Partial::Ignored(_) => self.push(piece),
-        }
-        true
-    }
-
-    /// Ends a line that began in an earlier chunk, if it is one of the two that most are and
-    /// nobody watches. Says whether it did.
-    #[inline(always)]
-    fn plain_rest(&mut self, rest: &[u8]) -> bool {
-        match self.state.partial {
-            _ if self.careful => return false,
-            Partial::Value(Field::Data) => {
-                self.state.block.push_data(rest);
-                self.state.block.note(Block::DATA);
-            }
-            Partial::Ignored(Ended::Comment) => {}
-            _ => return false,
-        }
-        self.state.partial = Partial::Nothing;
-        true
-    }
-
-    /// The first bytes of a cut line decide what it is.
-    fn end_head(&mut self, chunk: &[u8]) {
-        let head = self.state.head;
-        let length = std::mem::take(&mut self.state.head_len);
-        let value = self.decide(chunk, &head[..length]);
-        if !value.is_empty() {
-            self.push(value);
-        }
-    }
-
-    /// Decides what a cut line is; what is returned is the value as far as it came.
-    #[inline]
-    fn decide<'a>(&mut self, chunk: &[u8], head: &'a [u8]) -> &'a [u8] {
-        let state = &mut self.state;
-        match field::split(head) {
-            Line::Field(field, value) => {
-                state.partial = Partial::Value(field);
-                if field == Field::Data {
-                    state.block.open_data_line(chunk);
-                }
-                value
-            }
-            Line::Comment(text) if self.options.comments => {
-                state.partial = Partial::Comment;
-                text
-            }
-            Line::Comment(_) => {
-                state.partial = Partial::Ignored(Ended::Comment);
-                &[]
-            }
-            Line::Unknown => {
-                state.partial = Partial::Ignored(Ended::Unknown);
-                &[]
-            }
-        }
-    }
-
-    /// A piece of a line goes where it was decided that it belongs.
-    #[inline(always)]
-    fn push(&mut self, piece: &[u8]) {
-        match self.state.partial {
-            Partial::Value(Field::Data) => self.state.block.push_data(piece),
-            Partial::Value(_) | Partial::Comment => self.push_other(piece),
-            Partial::Nothing | Partial::Head | Partial::Ignored(_) => {}
-        }
-    }
-
-    #[inline(never)]
-    fn push_other(&mut self, piece: &[u8]) {
-        if self.state.partial == Partial::Value(Field::Retry) {
-            self.state.digits.push(piece);
-        } else {
-            self.state.value.extend_from_slice(piece);
-        }
-    }
-
-    /// A cut line ended: what was decided about it takes effect.
-    fn end_partial(&mut self, chunk: &[u8]) -> Ended {
-        if self.state.partial == Partial::Head {
-            self.end_head(chunk);
-        }
-        let state = &mut self.state;
-        let mut ignored = false;
-        let ended = match std::mem::take(&mut state.partial) {
-            Partial::Value(field) => {
-                match field {
-                    Field::Data => state.block.note(Block::DATA),
-                    Field::Event => state.block.event.set_own(&mut state.value),
-                    Field::Id if field::is_valid_id(&state.value) => {
-                        state.block.id.set_own(&mut state.value);
-                    }
-                    Field::Id => {
-                        empty(&mut state.value);
-                        ignored = true;
-                    }
-                    Field::Retry => {
-                        let digits = std::mem::take(&mut state.digits);
-                        ignored = self.end_retry(digits);
-                    }
-                }
-                if field != Field::Data {
-                    self.state.block.note(Block::FIELD);
-                }
-                return Ended::Field { field, ignored };
-            }
-            Partial::Ignored(ended) => ended,
-            // Where there is a line it is decided; the others are named to leave none out.
-            Partial::Comment | Partial::Nothing | Partial::Head => Ended::Comment,
-        };
-        if ended == Ended::Unknown {
-            self.state.block.note(Block::OTHER);
-        }
-        ended
-    }
-
-    /// Whether the value is ignored.
-    fn end_retry(&mut self, digits: Digits) -> bool {
-        let milliseconds = digits.milliseconds();
-        if milliseconds.is_some() {
-            self.state.block.retry = milliseconds;
-            self.state.retry = milliseconds;
-        }
-        milliseconds.is_none()
+    /// The cut line is whole.
+    fn end_cut_line(&mut self, chunk: &[u8]) -> Ended {
+        let State { cut, block, .. } = &mut self.state;
+        cut.end(block, chunk, self.options.comments)
     }
 
     #[cold]
@@ -892,32 +734,13 @@ impl Parser {
         flow
     }
 
-    /// What the guard counts of a line while it has not ended.
-    fn counted(&self, line: Line<'_>) -> usize {
-        match line {
-            Line::Field(Field::Data | Field::Event | Field::Id, value) => value.len(),
-            Line::Comment(text) if self.options.comments => text.len(),
-            Line::Field(Field::Retry, _) | Line::Comment(_) | Line::Unknown => 0,
-        }
-    }
-
     /// What the guard counts when the chunk is parsed up to `end`.
     #[inline]
     fn count(&self, end: usize) -> usize {
-        let state = &self.state;
-        let mut count = state.block.len();
-        if state.partial != Partial::Nothing {
-            count += match state.partial {
-                Partial::Head => self.counted(field::split(&state.head[..state.head_len])),
-                _ => state.value.len(),
-            };
-            // The LF that joins an unfinished line to those before counts when it ends.
-            let joined =
-                state.partial == Partial::Value(Field::Data) && state.block.has(Block::DATA);
-            count -= usize::from(joined);
-        }
+        let State { cut, block, .. } = &self.state;
+        let mut count = cut.count(block, self.options.comments);
         if self.options.raw {
-            count += state.block.raw_len(end);
+            count += block.raw_len(end);
         }
         count
     }

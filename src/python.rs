@@ -8,6 +8,7 @@
 
 mod aiter;
 mod async_step;
+mod chunk;
 mod event;
 mod items;
 mod iter;
@@ -20,7 +21,9 @@ mod slots;
 mod steps;
 mod text;
 
+use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 
 /// The compiled backend.
 #[pymodule(gil_used = false)]
@@ -38,4 +41,16 @@ fn _rapidsse(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(iter::iter_events, module)?)?;
     module.add_function(wrap_pyfunction!(aiter::aiter_events, module)?)?;
     slots::init(py)
+}
+
+/// `class[item]`.
+fn generic_alias<'py>(
+    class: &Bound<'py, PyType>,
+    item: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    // SAFETY: attached; both are live objects.
+    unsafe {
+        let alias = ffi::Py_GenericAlias(class.as_ptr(), item.as_ptr());
+        Bound::from_owned_ptr_or_err(class.py(), alias)
+    }
 }

@@ -6,9 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
 use super::async_step::new_step;
-use super::package;
-use super::parser::generic_alias;
 use super::steps::Steps;
+use super::{generic_alias, package};
 
 /// The items of a stream, one parsed per step. Made by aiter_events().
 #[pyclass(frozen, module = "rapidsse")]

@@ -15,8 +15,9 @@ use pyo3::types::{PyBytes, PyTuple};
 use pyo3::{ffi, intern};
 
 use super::aiter::AsyncEventIterator;
-use super::event::{PLAIN_HEAD, called, method, unnamed_arguments};
-use super::parser::chunk_bytes;
+use super::chunk::chunk_bytes;
+use super::event::{called, method, unnamed_arguments};
+use super::shared::GIL;
 use super::steps::Step;
 
 const DOC: &CStr = c"One step of an AsyncEventIterator, to be awaited once.";
@@ -75,7 +76,7 @@ unsafe extern "C" fn dealloc(object: *mut ffi::PyObject) {
         ffi::PyObject_GC_UnTrack(object.cast());
         clear(object);
         let class = ffi::Py_TYPE(object);
-        if PLAIN_HEAD && SPARE.load(Ordering::Relaxed).is_null() {
+        if GIL && SPARE.load(Ordering::Relaxed).is_null() {
             SPARE.store(object.cast(), Ordering::Relaxed);
         } else {
             ffi::PyObject_GC_Del(object.cast());
@@ -177,7 +178,7 @@ const ERROR: Sent = (ffi::PySendResult::PYGEN_ERROR, ptr::null_mut());
 /// when there is an item or something for the event loop, or never will be.
 ///
 /// As in `EventIterator`, nothing here is dropped but through `py`, and whatever is not the daily
-/// case is done in `rarely`.
+/// case is done in `attached`.
 ///
 /// # Safety
 ///
@@ -199,9 +200,9 @@ unsafe fn advance(
                 Step::Item(item) => return (ffi::PySendResult::PYGEN_RETURN, item.into_ptr()),
                 Step::Chunk => match steps.source(owner).and_then(|source| ask(&source)) {
                     Some(awaited) => awaited,
-                    None => return rarely(&iterator, exhausted),
+                    None => return attached(&iterator, exhausted),
                 },
-                other => return rarely(&iterator, |iterator| last(iterator, other)),
+                other => return attached(&iterator, |iterator| outcome(iterator, other)),
             },
         };
         let mut result = ptr::null_mut();
@@ -220,7 +221,7 @@ unsafe fn advance(
                 unsafe { wait(object, iterator, awaited) };
                 return (ffi::PySendResult::PYGEN_NEXT, result.into_ptr());
             }
-            _ => return rarely(&iterator, exhausted),
+            _ => return attached(&iterator, exhausted),
         }
         value = none;
     }
@@ -273,7 +274,7 @@ fn accept(iterator: &Bound<'_, AsyncEventIterator>, chunk: Bound<'_, PyAny>) -> 
                 Ok(iterator.py().None())
             };
             // What is returned only tells success.
-            let (sent, none) = rarely(iterator, convert);
+            let (sent, none) = attached(iterator, convert);
             // SAFETY: attached; None, or null.
             unsafe { ffi::Py_XDECREF(none) };
             sent == ffi::PySendResult::PYGEN_RETURN
@@ -284,7 +285,7 @@ fn accept(iterator: &Bound<'_, AsyncEventIterator>, chunk: Bound<'_, PyAny>) -> 
 /// Does what is not done for each event, in full attachment.
 #[cold]
 #[inline(never)]
-fn rarely(
+fn attached(
     iterator: &Bound<'_, AsyncEventIterator>,
     work: impl FnOnce(&Bound<'_, AsyncEventIterator>) -> PyResult<Py<PyAny>>,
 ) -> Sent {
@@ -298,7 +299,7 @@ fn rarely(
 }
 
 /// What a step gives that no other follows.
-fn last(iterator: &Bound<'_, AsyncEventIterator>, step: Step) -> PyResult<Py<PyAny>> {
+fn outcome(iterator: &Bound<'_, AsyncEventIterator>, step: Step) -> PyResult<Py<PyAny>> {
     match step {
         Step::Item(item) => Ok(item),
         other => {
@@ -315,7 +316,7 @@ fn exhausted(iterator: &Bound<'_, AsyncEventIterator>) -> PyResult<Py<PyAny>> {
         Some(failure) if !failure.is_instance_of::<PyStopAsyncIteration>(py) => {
             Err(steps.fail(owner, failure, true))
         }
-        _ => last(iterator, steps.end(owner)),
+        _ => outcome(iterator, steps.end(owner)),
     }
 }
 
@@ -445,7 +446,7 @@ unsafe fn thrown(
         },
     };
     failed.restore(py);
-    Ok(rarely(&iterator, exhausted))
+    Ok(attached(&iterator, exhausted))
 }
 
 unsafe extern "C" fn close(

@@ -14,6 +14,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
 
+use super::shared::GIL;
 use super::text::ascii;
 use super::{json, package};
 use crate::{EncodeError, encode_event};
@@ -46,10 +47,6 @@ struct EventObject {
     raw: *mut ffi::PyObject,
 }
 
-/// Whether an object begins with a reference count and its type and nothing else, so that a new
-/// one's beginning can be written without a call. (Not so without a GIL.)
-pub const PLAIN_HEAD: bool = size_of::<ffi::PyObject>() == 2 * size_of::<usize>();
-
 static TYPE: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(ptr::null_mut());
 
 /// Memory of events that are gone, for the next ones: a stack, linked through `data`. It is touched
@@ -66,11 +63,11 @@ const MANY: usize = 64;
 ///
 /// The thread must be attached, [`init`] done.
 #[inline(always)]
-unsafe fn allocated() -> *mut EventObject {
+unsafe fn allocate() -> *mut EventObject {
     // SAFETY: attached; a spare is the memory of an event, which is not used any more.
     unsafe {
         let spare = SPARE.load(Ordering::Relaxed);
-        if PLAIN_HEAD && !spare.is_null() {
+        if GIL && !spare.is_null() {
             SPARE.store((*spare).data.cast(), Ordering::Relaxed);
             SPARES.store(SPARES.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
             return spare;
@@ -100,13 +97,13 @@ pub unsafe fn new_event(
     // SAFETY: the type is alive as long as the module, the allocation has the object's size and
     // is written whole before anybody sees it.
     unsafe {
-        let object = allocated();
+        let object = allocate();
         let missing = event.is_null() || data.is_null() || id.is_null();
         if object.is_null() || missing || retry.is_null() || raw.is_null() {
             return failed(object, [event, data, id, retry, raw]);
         }
         let class = TYPE.load(Ordering::Relaxed);
-        if PLAIN_HEAD {
+        if GIL {
             let mut head = ffi::PyObject_HEAD_INIT;
             head.ob_type = class;
             ptr::write(object.cast(), head);
@@ -161,11 +158,11 @@ unsafe extern "C" fn dealloc(object: *mut ffi::PyObject) {
 ///
 /// # Safety
 ///
-/// The thread must be attached; the memory is that of [`allocated`], or null, and not used again.
+/// The thread must be attached; the memory is that of [`allocate`], or null, and not used again.
 #[inline(always)]
 unsafe fn release(object: *mut EventObject) {
     let many = SPARES.load(Ordering::Relaxed);
-    if PLAIN_HEAD && many < MANY && !object.is_null() {
+    if GIL && many < MANY && !object.is_null() {
         // SAFETY: said above.
         unsafe { (*object).data = SPARE.load(Ordering::Relaxed).cast() };
         SPARE.store(object, Ordering::Relaxed);

@@ -6,9 +6,9 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
 
-use super::package;
-use super::parser::{chunk_bytes, generic_alias};
+use super::chunk::chunk_bytes;
 use super::steps::{Step, Steps};
+use super::{generic_alias, package};
 
 /// The items of a stream, one parsed per step. Made by iter_events().
 #[pyclass(frozen, module = "rapidsse")]
@@ -20,18 +20,18 @@ impl EventIterator {
     /// The body of `__next__`: the next item, or null: the end, or an exception that is set.
     ///
     /// It is called from a slot, where PyO3 does not know that the thread is attached; so nothing
-    /// here is dropped but through `py`, and whatever is not the daily case is done in `rarely`.
+    /// here is dropped but through `py`, and whatever is not the daily case is done in `attached`.
     #[inline(always)]
-    pub fn following(slf: &Bound<'_, Self>) -> *mut ffi::PyObject {
+    pub fn next_item(slf: &Bound<'_, Self>) -> *mut ffi::PyObject {
         let (py, owner, steps) = (slf.py(), slf.as_any(), &slf.get().steps);
         loop {
             match steps.step(owner) {
                 Step::Item(item) => return item.into_ptr(),
                 Step::Chunk => {}
-                other => return Self::rarely(slf, |slf| Self::last(slf, other)),
+                other => return Self::attached(slf, |slf| Self::outcome(slf, other)),
             }
             let Some(source) = steps.source(owner) else {
-                return Self::rarely(slf, Self::exhausted);
+                return Self::attached(slf, Self::exhausted);
             };
             // SAFETY: attached; `sync_chunks` gives an iterator, whose type has the slot.
             let chunk = unsafe {
@@ -43,12 +43,12 @@ impl EventIterator {
                 Some(Ok(chunk)) => steps.accept(owner, chunk),
                 Some(Err(other)) => {
                     let other = other.into_inner();
-                    let refused = Self::rarely(slf, |slf| Self::convert(slf, &other));
+                    let refused = Self::attached(slf, |slf| Self::convert(slf, &other));
                     if refused.is_null() {
                         return refused;
                     }
                 }
-                None => return Self::rarely(slf, Self::exhausted),
+                None => return Self::attached(slf, Self::exhausted),
             }
         }
     }
@@ -56,7 +56,7 @@ impl EventIterator {
     /// Does what is not done for each event, in full attachment; null for an exception or an end.
     #[cold]
     #[inline(never)]
-    fn rarely<'py>(
+    fn attached<'py>(
         slf: &Bound<'py, Self>,
         work: impl FnOnce(&Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>>,
     ) -> *mut ffi::PyObject {
@@ -69,7 +69,7 @@ impl EventIterator {
         })
     }
 
-    fn last(slf: &Bound<'_, Self>, step: Step) -> PyResult<Option<Py<PyAny>>> {
+    fn outcome(slf: &Bound<'_, Self>, step: Step) -> PyResult<Option<Py<PyAny>>> {
         if let Step::Item(item) = step {
             return Ok(Some(item));
         }
@@ -86,7 +86,7 @@ impl EventIterator {
             Some(failure) if !failure.is_instance_of::<PyStopIteration>(py) => {
                 Err(steps.fail(owner, failure, true))
             }
-            _ => Self::last(slf, steps.end(owner)),
+            _ => Self::outcome(slf, steps.end(owner)),
         }
     }
 
@@ -114,7 +114,7 @@ impl EventIterator {
     }
 
     fn __next__(slf: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
-        let item = Self::following(slf);
+        let item = Self::next_item(slf);
         // SAFETY: a new reference, or null, where an exception may be set.
         match unsafe { Bound::from_owned_ptr_or_opt(slf.py(), item) } {
             Some(item) => Ok(Some(item.unbind())),

@@ -13,8 +13,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyString};
 
-use super::event::PLAIN_HEAD;
 use super::package;
+use super::shared::GIL;
 use super::text::{ascii, str_from_utf8};
 
 /// What was made, or None: refused, with no exception set.
@@ -322,7 +322,7 @@ fn place(text: &[u8]) -> usize {
 
 #[inline(always)]
 fn key<'py>(py: Python<'py>, bytes: &[u8]) -> Made<'py> {
-    if !PLAIN_HEAD || !REMEMBERED.contains(&bytes.len()) {
+    if !GIL || !REMEMBERED.contains(&bytes.len()) {
         return string(py, bytes);
     }
     // SAFETY: attached. What is remembered is compact ASCII and alive; the references are counted;

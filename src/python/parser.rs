@@ -4,41 +4,17 @@ use pyo3::Borrowed;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyType};
+use pyo3::types::{PyDict, PyType};
 
+use super::chunk::chunk_bytes;
+use super::generic_alias;
 use super::make::{Maker, empty};
 use super::package::{self, checked};
 use super::shared::Shared;
 use crate::{Cursor, Options, Progress};
 
-/// The bytes of a chunk. What is not exactly `bytes` is copied, so that no code of others and no
-/// other thread can change them while they are parsed.
-#[inline]
-pub fn chunk_bytes<'py>(chunk: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-    match chunk.cast_exact::<PyBytes>() {
-        Ok(bytes) => Ok(bytes.clone()),
-        Err(_) => copied(chunk),
-    }
-}
-
-#[cold]
-fn copied<'py>(chunk: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-    let py = chunk.py();
-    // SAFETY: attached; the view is released after its bytes are copied, and only if it was got.
-    unsafe {
-        let mut view = std::mem::zeroed::<ffi::Py_buffer>();
-        if ffi::PyObject_GetBuffer(chunk.as_ptr(), &raw mut view, ffi::PyBUF_SIMPLE) != 0 {
-            ffi::PyErr_Clear();
-            return Err(PyErr::from_value(package::bad_chunk(py)?.call1((chunk,))?));
-        }
-        let bytes = ffi::PyBytes_FromStringAndSize(view.buf.cast(), view.len);
-        ffi::PyBuffer_Release(&raw mut view);
-        Ok(Bound::from_owned_ptr_or_err(py, bytes)?.cast_into_unchecked())
-    }
-}
-
 /// A parser's state behind its Python object.
-struct Inner {
+struct State {
     core: crate::Parser,
     maker: Maker,
     limit: Option<usize>,
@@ -63,7 +39,7 @@ struct Inner {
 /// Source: WHATWG HTML, Server-sent events, parsing and interpreting an event stream.
 #[pyclass(frozen, module = "rapidsse")]
 pub struct Parser {
-    inner: Shared<Inner>,
+    state: Shared<State>,
 }
 
 /// An argument that may be left out; None is a value like any other.
@@ -101,7 +77,7 @@ impl Refused {
     }
 }
 
-impl Inner {
+impl State {
     #[inline(always)]
     fn feed(&mut self, chunk: &[u8]) -> Result<(), Refused> {
         if self.core.is_closed() {
@@ -136,14 +112,14 @@ impl Parser {
     ///
     /// As for [`Shared::with`].
     #[inline(always)]
-    unsafe fn with<R>(slf: &Bound<'_, Self>, work: impl FnOnce(&mut Inner) -> R) -> R {
+    unsafe fn with<R>(slf: &Bound<'_, Self>, work: impl FnOnce(&mut State) -> R) -> R {
         // SAFETY: said above.
-        unsafe { slf.get().inner.with(slf.as_any(), work) }
+        unsafe { slf.get().state.with(slf.as_any(), work) }
     }
 
     /// The body of `feed`.
     #[inline(always)]
-    pub fn fed<'py>(
+    pub fn feed_chunk<'py>(
         slf: &Bound<'py, Self>,
         chunk: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -151,15 +127,15 @@ impl Parser {
         let chunk = chunk_bytes(chunk)?;
         // SAFETY: parsing makes objects and runs no Python code.
         let fed = unsafe {
-            Self::with(slf, |inner| {
-                let fed = inner.feed(chunk.as_bytes());
-                fed.map(|()| std::mem::take(&mut inner.maker.items))
+            Self::with(slf, |state| {
+                let fed = state.feed(chunk.as_bytes());
+                fed.map(|()| std::mem::take(&mut state.maker.items))
             })
         };
         let mut items = fed.map_err(|refused| refused.into_error(py))?;
         let list = list_of(py, &mut items)?;
         // SAFETY: as above; the room goes back for the next call.
-        unsafe { Self::with(slf, |inner| give_back(&mut inner.maker.items, items)) };
+        unsafe { Self::with(slf, |state| give_back(&mut state.maker.items, items)) };
         Ok(list)
     }
 }
@@ -198,7 +174,7 @@ impl Parser {
         let checked = checked(py, options, Some(Options::MAX_BUFFER_SIZE))?;
         let last_event_id = checked.last_event_id.unwrap_or_else(|| empty(py));
         Ok(Parser {
-            inner: Shared::new(Inner {
+            state: Shared::new(State {
                 limit: checked.core.max_buffer_size,
                 core: crate::Parser::new(checked.core),
                 maker: Maker::new(last_event_id, false),
@@ -234,7 +210,7 @@ impl Parser {
     /// Source: WHATWG HTML, Server-sent events, parsing an event stream.
     #[pyo3(signature = (chunk, /))]
     fn feed<'py>(slf: &Bound<'py, Self>, chunk: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        Self::fed(slf, chunk)
+        Self::feed_chunk(slf, chunk)
     }
 
     /// Ends the stream. Returns the event that its end cut off, which the standard discards, or
@@ -248,11 +224,11 @@ impl Parser {
         let py = slf.py();
         // SAFETY: an event is made; no Python code runs.
         let closed = unsafe {
-            Self::with(slf, |inner| {
-                if inner.core.has_overflowed() && !inner.raised {
-                    return Err(inner.refused());
+            Self::with(slf, |state| {
+                if state.core.has_overflowed() && !state.raised {
+                    return Err(state.refused());
                 }
-                let Inner { core, maker, .. } = inner;
+                let State { core, maker, .. } = state;
                 let event = core.close(|event| maker.make_unfinished(py, event));
                 if std::mem::take(&mut maker.failed) {
                     return Err(Refused::Failed);
@@ -280,10 +256,10 @@ impl Parser {
         };
         // SAFETY: buffers and exact strings are dropped; no Python code runs.
         unsafe {
-            Self::with(slf, |inner| {
-                inner.core.reset();
-                inner.maker.last_event_id = id;
-                inner.raised = false;
+            Self::with(slf, |state| {
+                state.core.reset();
+                state.maker.last_event_id = id;
+                state.raised = false;
             });
         }
         Ok(())
@@ -294,54 +270,42 @@ impl Parser {
     fn last_event_id(slf: &Bound<'_, Self>) -> Py<PyAny> {
         let py = slf.py();
         // SAFETY: a reference is copied.
-        unsafe { Self::with(slf, |inner| inner.maker.last_event_id.clone_ref(py)) }
+        unsafe { Self::with(slf, |state| state.maker.last_event_id.clone_ref(py)) }
     }
 
     /// The stream's latest valid reconnection time in milliseconds (int | None).
     #[getter]
     fn retry(slf: &Bound<'_, Self>) -> Option<u64> {
         // SAFETY: a number is read.
-        unsafe { Self::with(slf, |inner| inner.core.retry()) }
+        unsafe { Self::with(slf, |state| state.core.retry()) }
     }
 
     /// What max_buffer_size counts just now, in bytes (int).
     #[getter]
     fn buffered(slf: &Bound<'_, Self>) -> usize {
         // SAFETY: a number is read.
-        unsafe { Self::with(slf, |inner| inner.core.buffered()) }
+        unsafe { Self::with(slf, |state| state.core.buffered()) }
     }
 
     /// Whether nothing more can be fed: after close() or an overflow (bool).
     #[getter]
     fn closed(slf: &Bound<'_, Self>) -> bool {
         // SAFETY: a flag is read.
-        unsafe { Self::with(slf, |inner| inner.core.is_closed()) }
+        unsafe { Self::with(slf, |state| state.core.is_closed()) }
     }
 
     /// Whether close() found the stream ended inside a block (bool).
     #[getter]
     fn truncated(slf: &Bound<'_, Self>) -> bool {
         // SAFETY: a flag is read.
-        unsafe { Self::with(slf, |inner| inner.core.is_truncated()) }
+        unsafe { Self::with(slf, |state| state.core.is_truncated()) }
     }
 
     /// Events that types and contains left out (int).
     #[getter]
     fn skipped(slf: &Bound<'_, Self>) -> u64 {
         // SAFETY: a number is read.
-        unsafe { Self::with(slf, |inner| inner.core.skipped()) }
-    }
-}
-
-/// `class[item]`.
-pub fn generic_alias<'py>(
-    class: &Bound<'py, PyType>,
-    item: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
-    // SAFETY: attached; both are live objects.
-    unsafe {
-        let alias = ffi::Py_GenericAlias(class.as_ptr(), item.as_ptr());
-        Bound::from_owned_ptr_or_err(class.py(), alias)
+        unsafe { Self::with(slf, |state| state.core.skipped()) }
     }
 }
 

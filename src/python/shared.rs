@@ -2,8 +2,13 @@
 
 use std::cell::UnsafeCell;
 
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::critical_section::with_critical_section;
+
+/// Whether the interpreter has a GIL, under which statics may be touched too. An object then begins
+/// with a reference count and its type and nothing else.
+pub const GIL: bool = size_of::<ffi::PyObject>() == 2 * size_of::<usize>();
 
 /// State that is only touched through [`Shared::with`].
 pub struct Shared<T>(UnsafeCell<T>);

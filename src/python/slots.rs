@@ -18,7 +18,7 @@ unsafe extern "C" fn next(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
     unsafe {
         let py = Python::assume_attached();
         let object = Bound::ref_from_ptr(py, &object).cast_unchecked::<EventIterator>();
-        EventIterator::following(object)
+        EventIterator::next_item(object)
     }
 }
 
@@ -30,7 +30,7 @@ unsafe extern "C" fn feed(
     unsafe {
         let py = Python::assume_attached();
         let object = Bound::ref_from_ptr(py, &object).cast_unchecked::<Parser>();
-        match Parser::fed(object, Bound::ref_from_ptr(py, &chunk)) {
+        match Parser::feed_chunk(object, Bound::ref_from_ptr(py, &chunk)) {
             Ok(list) => list.into_ptr(),
             Err(error) => {
                 error.restore(py);

@@ -35,7 +35,7 @@ pub enum Step {
 }
 
 /// The state of an iterator.
-pub struct Inner {
+pub struct Iteration {
     core: crate::Parser,
     maker: Maker,
     limit: Option<usize>,
@@ -48,7 +48,7 @@ pub struct Inner {
     unfinished: Option<Py<PyAny>>,
 }
 
-impl Inner {
+impl Iteration {
     #[inline(always)]
     fn step(&mut self, py: Python<'_>) -> Step {
         let Some(chunk) = self.chunk.as_ref().filter(|_| self.maker.items.is_empty()) else {
@@ -113,7 +113,7 @@ impl Inner {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
-        let Inner { core, maker, .. } = self;
+        let Iteration { core, maker, .. } = self;
         let event = core.close(|event| maker.make_unfinished(py, event));
         self.unfinished = event.flatten();
     }
@@ -140,7 +140,7 @@ struct Source {
 
 /// An iterator's parts. Every use of the state is one call of `Shared::with` in here.
 pub struct Steps {
-    inner: Shared<Inner>,
+    iteration: Shared<Iteration>,
     source: Shared<Source>,
 }
 
@@ -168,7 +168,7 @@ impl Steps {
         let (chunks, close): (Py<PyAny>, Option<Py<PyAny>>) = opened.extract()?;
         let last_event_id = checked.last_event_id.unwrap_or_else(|| empty(py));
         Ok(Steps {
-            inner: Shared::new(Inner {
+            iteration: Shared::new(Iteration {
                 limit: checked.core.max_buffer_size,
                 core: crate::Parser::new(checked.core),
                 maker: Maker::new(last_event_id, true),
@@ -190,7 +190,10 @@ impl Steps {
     #[inline(always)]
     pub fn step(&self, owner: &Bound<'_, PyAny>) -> Step {
         // SAFETY: parsing makes objects and runs no Python code; the chunk is exactly bytes.
-        unsafe { self.inner.with(owner, |inner| inner.step(owner.py())) }
+        unsafe {
+            self.iteration
+                .with(owner, |iteration| iteration.step(owner.py()))
+        }
     }
 
     /// Takes in the next chunk, once pulled.
@@ -198,18 +201,18 @@ impl Steps {
     pub fn accept(&self, owner: &Bound<'_, PyAny>, chunk: Bound<'_, PyBytes>) {
         // SAFETY: the chunk is exactly bytes, and so is the one that is dropped, if any.
         unsafe {
-            self.inner.with(owner, |inner| {
-                let old = if inner.ended {
+            self.iteration.with(owner, |iteration| {
+                let old = if iteration.ended {
                     // The source itself has closed the iterator.
                     Some(chunk.unbind())
                 } else {
-                    inner.chunk.replace(chunk.unbind())
+                    iteration.chunk.replace(chunk.unbind())
                 };
                 if let Some(old) = old {
                     old.drop_ref(owner.py());
                 }
-                inner.cursor = Cursor::default();
-                inner.pulling = false;
+                iteration.cursor = Cursor::default();
+                iteration.pulling = false;
             });
         }
     }
@@ -218,7 +221,10 @@ impl Steps {
     pub fn end(&self, owner: &Bound<'_, PyAny>) -> Step {
         drop(self.take_source(owner));
         // SAFETY: an event is made; no Python code runs.
-        unsafe { self.inner.with(owner, |inner| inner.end(owner.py())) }
+        unsafe {
+            self.iteration
+                .with(owner, |iteration| iteration.end(owner.py()))
+        }
     }
 
     /// The source failed, or gave something that is no chunk. Only an `Exception` ends the
@@ -231,11 +237,11 @@ impl Steps {
         }
         // SAFETY: an event is made at most; no Python code runs.
         unsafe {
-            self.inner.with(owner, |inner| {
+            self.iteration.with(owner, |iteration| {
                 if ends {
-                    inner.close(py);
+                    iteration.close(py);
                 }
-                inner.pulling = false;
+                iteration.pulling = false;
             });
         }
         error
@@ -244,7 +250,10 @@ impl Steps {
     /// A step that waited for the source was given up.
     pub fn give_up(&self, owner: &Bound<'_, PyAny>) {
         // SAFETY: a flag is set.
-        unsafe { self.inner.with(owner, |inner| inner.pulling = false) }
+        unsafe {
+            self.iteration
+                .with(owner, |iteration| iteration.pulling = false)
+        }
     }
 
     /// The source, as long as there is one.
@@ -263,11 +272,11 @@ impl Steps {
     pub fn leave(&self, owner: &Bound<'_, PyAny>) -> Option<Py<PyAny>> {
         // SAFETY: a chunk that is exactly bytes and our own items are dropped.
         unsafe {
-            self.inner.with(owner, |inner| {
-                inner.ended = true;
-                inner.chunk = None;
-                inner.maker.first = None;
-                inner.maker.items.clear();
+            self.iteration.with(owner, |iteration| {
+                iteration.ended = true;
+                iteration.chunk = None;
+                iteration.maker.first = None;
+                iteration.maker.items.clear();
             });
         }
         self.take_source(owner).close
@@ -293,7 +302,7 @@ impl Steps {
             Step::Busy => return Some(busy()),
             Step::Overflow => {
                 // SAFETY: a number is read.
-                let limit = unsafe { self.inner.with(owner, |inner| inner.limit) };
+                let limit = unsafe { self.iteration.with(owner, |iteration| iteration.limit) };
                 return Some(package::overflow(py, limit));
             }
             Step::Interrupted => package::stream_interrupted(py)
@@ -306,32 +315,45 @@ impl Steps {
         let py = owner.py();
         // SAFETY: a reference is copied.
         unsafe {
-            self.inner
-                .with(owner, |inner| inner.maker.last_event_id.clone_ref(py))
+            self.iteration.with(owner, |iteration| {
+                iteration.maker.last_event_id.clone_ref(py)
+            })
         }
     }
 
     pub fn retry(&self, owner: &Bound<'_, PyAny>) -> Option<u64> {
         // SAFETY: a number is read.
-        unsafe { self.inner.with(owner, |inner| inner.core.retry()) }
+        unsafe {
+            self.iteration
+                .with(owner, |iteration| iteration.core.retry())
+        }
     }
 
     pub fn skipped(&self, owner: &Bound<'_, PyAny>) -> u64 {
         // SAFETY: a number is read.
-        unsafe { self.inner.with(owner, |inner| inner.core.skipped()) }
+        unsafe {
+            self.iteration
+                .with(owner, |iteration| iteration.core.skipped())
+        }
     }
 
     pub fn truncated(&self, owner: &Bound<'_, PyAny>) -> bool {
         // SAFETY: a flag is read.
-        unsafe { self.inner.with(owner, |inner| inner.core.is_truncated()) }
+        unsafe {
+            self.iteration
+                .with(owner, |iteration| iteration.core.is_truncated())
+        }
     }
 
     pub fn unfinished(&self, owner: &Bound<'_, PyAny>) -> Option<Py<PyAny>> {
         let py = owner.py();
         // SAFETY: a reference is copied.
         unsafe {
-            self.inner.with(owner, |inner| {
-                inner.unfinished.as_ref().map(|event| event.clone_ref(py))
+            self.iteration.with(owner, |iteration| {
+                iteration
+                    .unfinished
+                    .as_ref()
+                    .map(|event| event.clone_ref(py))
             })
         }
     }
