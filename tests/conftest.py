@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import platform
+import signal
 from typing import Any
 
 import pytest
@@ -22,6 +23,10 @@ if platform.python_implementation() != "CPython":
     # tracemalloc, which the one measures with, and mypy, which the other runs, are CPython's alone.
     # What is dropped leaves at once where references are counted.
     collect_ignore += ["test_bounded.py", "test_leaks.py", "test_typing.py"]
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As for what a shell runs in the background; the commands that tests interrupt inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def load(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import urllib.request
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import (
@@ -10,7 +11,12 @@ from contextlib import (
     asynccontextmanager,
     contextmanager,
 )
+from dataclasses import dataclass, field
+from threading import Event
 from typing import Any
+
+from rapidsse import EventStream
+from support import run
 
 Get = Callable[[str], AbstractContextManager[Any]]
 AsyncGet = Callable[[str], AbstractAsyncContextManager[Any]]
@@ -96,7 +102,8 @@ async def async_httpx2() -> AsyncIterator[AsyncGet]:
 async def aiohttp() -> AsyncIterator[AsyncGet]:
     import aiohttp
 
-    async with aiohttp.ClientSession() as session:
+    timeout = aiohttp.ClientTimeout(sock_read=TIMEOUT)
+    async with aiohttp.ClientSession(timeout=timeout) as session:
         yield lambda url: session.get(url)
 
 
@@ -131,3 +138,75 @@ ASYNC: dict[str, Callable[[], AbstractAsyncContextManager[AsyncGet]]] = {
     "aiohttp": aiohttp,
     "niquests": async_niquests,
 }
+
+
+CLIENTS = [*SYNC, *(f"async {name}" for name in ASYNC)]
+
+
+@dataclass
+class Read:
+    """What came of one request; `stream` is None where the client gave no response."""
+
+    data: list[str] = field(default_factory=list)
+    error: BaseException | None = None
+    stream: Any = None
+    seconds: float = 0.0
+
+
+def read(
+    client: str,
+    address: str,
+    *paths: str,
+    arrived: Event | None = None,
+    leave: bool = False,
+    **options: Any,
+) -> list[Read]:
+    """Requests the paths one after the other by one client; with `leave`, an event of each.
+    `arrived` is set at each event."""
+    arrived = arrived or Event()
+    if client.startswith("async "):
+        client = client.removeprefix("async ")
+        return run(_aread(client, address, paths, arrived, leave, options))
+    reads = []
+    with SYNC[client]() as get:
+        for path in paths:
+            done = Read()
+            began = time.monotonic()
+            try:
+                with get(address + path) as response:
+                    began = time.monotonic()
+                    with EventStream(response, **options) as done.stream:
+                        for event in done.stream:
+                            done.data.append(event.data)
+                            arrived.set()
+                            if leave:
+                                break
+            except Exception as error:
+                done.error = error
+            done.seconds = time.monotonic() - began
+            reads.append(done)
+    return reads
+
+
+async def _aread(
+    client: str, address: str, paths: tuple[str, ...], arrived: Event, leave: bool, options: Any
+) -> list[Read]:
+    reads = []
+    async with ASYNC[client]() as get:
+        for path in paths:
+            done = Read()
+            began = time.monotonic()
+            try:
+                async with get(address + path) as response:
+                    began = time.monotonic()
+                    async with EventStream(response, **options) as done.stream:
+                        async for event in done.stream:
+                            done.data.append(event.data)
+                            arrived.set()
+                            if leave:
+                                break
+            except Exception as error:
+                done.error = error
+            done.seconds = time.monotonic() - began
+            reads.append(done)
+    return reads

@@ -8,80 +8,24 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from rapidsse import EventStream, ResponseError, StreamInterrupted
 from rapidsse._bodies import _hurry_httpx
-from stream_clients import ASYNC, SYNC
+from stream_clients import ASYNC, CLIENTS, SYNC, Read
+from stream_clients import read as read_paths
 from stream_server import DATA, ERROR, STREAM, Server, stream_server
 from support import run
 
-CLIENTS = [*SYNC, *(f"async {name}" for name in ASYNC)]
 POOLED = [name for name in CLIENTS if name != "urllib.request"]
 # urllib.request raises an exception of its own for a wrong status.
 CHECKED = POOLED
 DONE = "[DONE]"
 
 
-@dataclass
-class Read:
-    """What came of one request."""
-
-    data: list[str] = field(default_factory=list)
-    error: BaseException | None = None
-    stream: Any = None
-    seconds: float = 0.0
-
-
-def read(
-    client: str, server: Server, *paths: str, leave: bool = False, **options: Any
-) -> list[Read]:
-    """Requests the paths one after the other by one client; with `leave`, an event of each."""
-    if client.startswith("async "):
-        return run(_aread(client.removeprefix("async "), server, paths, leave, options))
-    reads = []
-    with SYNC[client]() as get:
-        for path in paths:
-            done = Read()
-            with get(server.address + path) as response:
-                began = time.monotonic()
-                try:
-                    with EventStream(response, **options) as done.stream:
-                        for event in done.stream:
-                            done.data.append(event.data)
-                            server.arrived.set()
-                            if leave:
-                                break
-                except Exception as error:
-                    done.error = error
-                done.seconds = time.monotonic() - began
-            reads.append(done)
-    return reads
-
-
-async def _aread(
-    client: str, server: Server, paths: tuple[str, ...], leave: bool, options: Any
-) -> list[Read]:
-    reads = []
-    async with ASYNC[client]() as get:
-        for path in paths:
-            done = Read()
-            async with get(server.address + path) as response:
-                began = time.monotonic()
-                try:
-                    async with EventStream(response, **options) as done.stream:
-                        async for event in done.stream:
-                            done.data.append(event.data)
-                            server.arrived.set()
-                            if leave:
-                                break
-                except Exception as error:
-                    done.error = error
-                done.seconds = time.monotonic() - began
-            reads.append(done)
-    return reads
+def read(client: str, server: Server, *paths: str, **options: Any) -> list[Read]:
+    return read_paths(client, server.address, *paths, arrived=server.arrived, **options)
 
 
 @pytest.fixture(scope="module", autouse=True)
