@@ -17,7 +17,7 @@ enum Known {
     /// What came of it does not decide yet.
     Head,
     /// It is a field, and the rest of it is value.
-    Field(Field),
+    Value(Field),
     /// It is a comment that somebody wants to see.
     Comment,
     /// It is to be ignored to its end.
@@ -62,14 +62,14 @@ impl CutLine {
         match self.known {
             Known::Nothing if piece.len() >= field::HEAD || piece[0] == b':' && !comments => {
                 if let Some(value) = field::data(piece) {
-                    self.known = Known::Field(Field::Data);
+                    self.known = Known::Value(Field::Data);
                     block.open_data_line(chunk);
                     return value;
                 }
                 self.decide(piece, block, chunk, comments)
             }
             Known::Nothing | Known::Head => self.hold(piece, block, chunk, comments),
-            Known::Field(_) | Known::Comment | Known::Ignored(_) => piece,
+            Known::Value(_) | Known::Comment | Known::Ignored(_) => piece,
         }
     }
 
@@ -109,12 +109,12 @@ impl CutLine {
         comments: bool,
     ) -> &'a [u8] {
         let (known, value) = match field::split(start) {
-            Line::Field(field, value) => (Known::Field(field), value),
+            Line::Field(field, value) => (Known::Value(field), value),
             Line::Comment(text) if comments => (Known::Comment, text),
             Line::Comment(_) => (Known::Ignored(Ended::Comment), &[][..]),
             Line::Unknown => (Known::Ignored(Ended::Unknown), &[][..]),
         };
-        if known == Known::Field(Field::Data) {
+        if known == Known::Value(Field::Data) {
             block.open_data_line(chunk);
         }
         self.known = known;
@@ -124,7 +124,7 @@ impl CutLine {
     /// Whether what is pushed is retained.
     pub fn retains(&self) -> bool {
         match self.known {
-            Known::Field(field) => field != Field::Retry,
+            Known::Value(field) => field != Field::Retry,
             Known::Comment => true,
             Known::Nothing | Known::Head | Known::Ignored(_) => false,
         }
@@ -134,15 +134,15 @@ impl CutLine {
     #[inline(always)]
     pub fn push(&mut self, piece: &[u8], block: &mut Block) {
         match self.known {
-            Known::Field(Field::Data) => block.push_data(piece),
-            Known::Field(_) | Known::Comment => self.push_own(piece),
+            Known::Value(Field::Data) => block.push_data(piece),
+            Known::Value(_) | Known::Comment => self.push_own(piece),
             Known::Nothing | Known::Head | Known::Ignored(_) => {}
         }
     }
 
     #[inline(never)]
     fn push_own(&mut self, piece: &[u8]) {
-        if self.known == Known::Field(Field::Retry) {
+        if self.known == Known::Value(Field::Retry) {
             self.digits.push(piece);
         } else {
             self.value.extend_from_slice(piece);
@@ -154,7 +154,7 @@ impl CutLine {
     #[inline(always)]
     pub fn end_plain(&mut self, rest: &[u8], block: &mut Block) -> bool {
         match self.known {
-            Known::Field(Field::Data) => {
+            Known::Value(Field::Data) => {
                 block.push_data(rest);
                 block.note(Block::DATA);
             }
@@ -172,7 +172,7 @@ impl CutLine {
             self.end_head(block, chunk, comments);
         }
         match std::mem::take(&mut self.known) {
-            Known::Field(field) => Ended::Field {
+            Known::Value(field) => Ended::Field {
                 field,
                 ignored: self.end_field(field, block),
             },
@@ -219,7 +219,7 @@ impl CutLine {
             _ => self.value.len(),
         };
         // The LF that joins the line to those before counts when it ends.
-        let joined = self.known == Known::Field(Field::Data) && block.has(Block::DATA);
+        let joined = self.known == Known::Value(Field::Data) && block.has(Block::DATA);
         block.len() + held - usize::from(joined)
     }
 }

@@ -50,8 +50,8 @@ def test_the_files_of_the_picture_are_there() -> None:
 
 def test_the_states_of_the_picture_are_those_of_the_parser() -> None:
     picture = (ROOT / "docs" / "assets" / "states.svg").read_text(encoding="utf-8")
-    source = (ROOT / "src" / "parser.rs").read_text(encoding="utf-8")
-    (states,) = re.findall(r"^enum Partial \{\n(.*?)^\}", source, re.DOTALL | re.MULTILINE)
+    source = (ROOT / "src" / "cut.rs").read_text(encoding="utf-8")
+    (states,) = re.findall(r"^enum Known \{\n(.*?)^\}", source, re.DOTALL | re.MULTILINE)
     names = re.findall(r"^    ([A-Z]\w+)", states, re.MULTILINE)
     assert len(names) == 5
     for state in names:
