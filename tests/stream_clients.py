@@ -12,6 +12,7 @@ from contextlib import (
     contextmanager,
 )
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event
 from typing import Any
 
@@ -26,24 +27,24 @@ TIMEOUT = 60.0
 
 
 @contextmanager
-def _httpx(module: Any) -> Iterator[Get]:
-    with module.Client(timeout=TIMEOUT, verify=False) as client:
+def _httpx(module: Any, **versions: bool) -> Iterator[Get]:
+    with module.Client(timeout=TIMEOUT, verify=False, **versions) as client:
         yield lambda url: client.stream("GET", url)
 
 
 @contextmanager
-def httpx() -> Iterator[Get]:
+def httpx(**versions: bool) -> Iterator[Get]:
     import httpx
 
-    with _httpx(httpx) as get:
+    with _httpx(httpx, **versions) as get:
         yield get
 
 
 @contextmanager
-def httpx2() -> Iterator[Get]:
+def httpx2(**versions: bool) -> Iterator[Get]:
     import httpx2
 
-    with _httpx(httpx2) as get:
+    with _httpx(httpx2, **versions) as get:
         yield get
 
 
@@ -56,10 +57,10 @@ def requests() -> Iterator[Get]:
 
 
 @contextmanager
-def niquests() -> Iterator[Get]:
+def niquests(**versions: bool) -> Iterator[Get]:
     import niquests
 
-    with niquests.Session() as session:
+    with niquests.Session(**versions) as session:
         yield lambda url: session.get(url, stream=True, timeout=TIMEOUT)
 
 
@@ -77,24 +78,24 @@ def urllib_request() -> Iterator[Get]:
 
 
 @asynccontextmanager
-async def _async_httpx(module: Any) -> AsyncIterator[AsyncGet]:
-    async with module.AsyncClient(timeout=TIMEOUT, verify=False) as client:
+async def _async_httpx(module: Any, **versions: bool) -> AsyncIterator[AsyncGet]:
+    async with module.AsyncClient(timeout=TIMEOUT, verify=False, **versions) as client:
         yield lambda url: client.stream("GET", url)
 
 
 @asynccontextmanager
-async def async_httpx() -> AsyncIterator[AsyncGet]:
+async def async_httpx(**versions: bool) -> AsyncIterator[AsyncGet]:
     import httpx
 
-    async with _async_httpx(httpx) as get:
+    async with _async_httpx(httpx, **versions) as get:
         yield get
 
 
 @asynccontextmanager
-async def async_httpx2() -> AsyncIterator[AsyncGet]:
+async def async_httpx2(**versions: bool) -> AsyncIterator[AsyncGet]:
     import httpx2
 
-    async with _async_httpx(httpx2) as get:
+    async with _async_httpx(httpx2, **versions) as get:
         yield get
 
 
@@ -108,10 +109,10 @@ async def aiohttp() -> AsyncIterator[AsyncGet]:
 
 
 @asynccontextmanager
-async def async_niquests() -> AsyncIterator[AsyncGet]:
+async def async_niquests(**versions: bool) -> AsyncIterator[AsyncGet]:
     import niquests
 
-    async with niquests.AsyncSession() as session:
+    async with niquests.AsyncSession(**versions) as session:
 
         @asynccontextmanager
         async def get(url: str) -> AsyncIterator[Any]:
@@ -139,8 +140,22 @@ ASYNC: dict[str, Callable[[], AbstractAsyncContextManager[AsyncGet]]] = {
     "niquests": async_niquests,
 }
 
+# HTTP/2 from the first byte, without TLS.
+_TO_HTTPX = {"http1": False, "http2": True}
+_TO_NIQUESTS = {"disable_http1": True}
+SYNC_HTTP2: dict[str, Callable[[], AbstractContextManager[Get]]] = {
+    "httpx, HTTP/2": partial(httpx, **_TO_HTTPX),
+    "httpx2, HTTP/2": partial(httpx2, **_TO_HTTPX),
+    "niquests, HTTP/2": partial(niquests, **_TO_NIQUESTS),
+}
+ASYNC_HTTP2: dict[str, Callable[[], AbstractAsyncContextManager[AsyncGet]]] = {
+    "httpx, HTTP/2": partial(async_httpx, **_TO_HTTPX),
+    "httpx2, HTTP/2": partial(async_httpx2, **_TO_HTTPX),
+    "niquests, HTTP/2": partial(async_niquests, **_TO_NIQUESTS),
+}
 
 CLIENTS = [*SYNC, *(f"async {name}" for name in ASYNC)]
+CLIENTS_HTTP2 = [*SYNC_HTTP2, *(f"async {name}" for name in ASYNC_HTTP2)]
 
 
 @dataclass
@@ -168,7 +183,7 @@ def read(
         client = client.removeprefix("async ")
         return run(_aread(client, address, paths, arrived, leave, options))
     reads = []
-    with SYNC[client]() as get:
+    with (SYNC | SYNC_HTTP2)[client]() as get:
         for path in paths:
             done = Read()
             began = time.monotonic()
@@ -192,7 +207,7 @@ async def _aread(
     client: str, address: str, paths: tuple[str, ...], arrived: Event, leave: bool, options: Any
 ) -> list[Read]:
     reads = []
-    async with ASYNC[client]() as get:
+    async with (ASYNC | ASYNC_HTTP2)[client]() as get:
         for path in paths:
             done = Read()
             began = time.monotonic()

@@ -7,32 +7,24 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from contextlib import suppress
 
 import h2.config
 import h2.connection
 import h2.errors
 import h2.events
-import httpx
-import httpx2
-import niquests
 import pytest
-from rapidsse import EventStream, ServerSentEvent, StreamInterrupted
-from support import run
+from rapidsse import ServerSentEvent, StreamInterrupted
+from stream_clients import CLIENTS_HTTP2, read
 
 WHOLE = "data: \U0001f600\n\nid: 2\ndata: two\n\n".encode()
+DATA = ["\U0001f600", "two"]
 CUT = "data: thr\u00e9e".encode()[:-2]  # inside a character
 UNFINISHED = ServerSentEvent(data="thr\ufffd", id="2")
 DONE = "[DONE]"
 COMPLETION = b"data: [DONE]\n\n"
 FAULTS = ["reset", "goaway", "lost"]
-MODULES = {"httpx": httpx, "httpx2": httpx2}
-SETTINGS = {"http1": False, "http2": True, "timeout": 10}
-CLIENTS = [kind + name for name in (*MODULES, "niquests") for kind in ("", "async ")]
-# As httpx and httpx2 call it, and niquests, asynchronous and not.
-BROKEN = ("RemoteProtocolError", "ChunkedEncodingError", "ProtocolError")
 
 
 def _serve(listener: socket.socket) -> None:
@@ -88,99 +80,36 @@ def address() -> Iterator[str]:
         assert not thread.is_alive()
 
 
-@pytest.fixture(params=CLIENTS)
+@pytest.fixture(params=CLIENTS_HTTP2)
 def client(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
 
 
-@contextmanager
-def opened(client: str, url: str) -> Iterator[Any]:
-    """A response of a synchronous client."""
-    if client == "niquests":
-        with niquests.Session(disable_http1=True) as http:
-            yield http.get(url, stream=True, timeout=10)
-    else:
-        with MODULES[client].Client(**SETTINGS) as http, http.stream("GET", url) as response:
-            yield response
-
-
-@asynccontextmanager
-async def async_opened(client: str, url: str) -> AsyncIterator[Any]:
-    """A response of an asynchronous one."""
-    if client == "niquests":
-        async with niquests.AsyncSession(disable_http1=True) as http:
-            yield await http.get(url, stream=True, timeout=10)
-    else:
-        module = MODULES[client]
-        async with module.AsyncClient(**SETTINGS) as http, http.stream("GET", url) as response:
-            yield response
-
-
-class Read(NamedTuple):
-    """What came of a stream, and the error that ended it, if one did."""
-
-    events: list[ServerSentEvent]
-    stream: Any
-    error: BaseException | None
-
-
-def read(client: str, url: str, **options: Any) -> Read:
-    if client.startswith("async "):
-        return run(_aread(client.removeprefix("async "), url, options))
-    events = []
-    with opened(client, url) as response:
-        assert response.http_version in ("HTTP/2", 20)
-        with EventStream(response, **options) as stream:
-            try:
-                for event in stream:
-                    events.append(event)
-            except Exception as error:
-                return Read(events, stream, error)
-    return Read(events, stream, None)
-
-
-async def _aread(client: str, url: str, options: dict[str, Any]) -> Read:
-    events = []
-    async with async_opened(client, url) as response:
-        assert response.http_version in ("HTTP/2", 20)
-        async with EventStream(response, **options) as stream:
-            try:
-                async for event in stream:
-                    events.append(event)
-            except Exception as error:
-                return Read(events, stream, error)
-    return Read(events, stream, None)
-
-
 def test_a_whole_stream(client: str, address: str) -> None:
-    events, stream, error = read(client, address + "whole", done=DONE)
-    assert ([event.data for event in events], error) == (["\U0001f600", "two"], None)
-    assert stream.completed
+    (got,) = read(client, address, "whole", done=DONE)
+    assert (got.data, got.error) == (DATA, None)
+    assert got.stream.completed
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_given_up_in_the_middle(client: str, address: str, fault: str) -> None:
-    events, stream, error = read(client, address + fault, done=DONE)
-    assert [(event.data, event.id) for event in events] == [("\U0001f600", ""), ("two", "2")]
-    assert isinstance(error, StreamInterrupted)
-    assert type(error.__cause__).__name__ in BROKEN
-    assert error.unfinished == UNFINISHED
-    assert error.last_event_id == "2"
-    assert not stream.completed
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_given_up_where_nothing_completes(client: str, address: str, fault: str) -> None:
-    events, stream, error = read(client, address + fault)
-    assert [event.data for event in events] == ["\U0001f600", "two"]
-    assert type(error).__name__ in BROKEN
-    assert stream.unfinished == UNFINISHED
+    (known,) = read(client, address, fault, done=DONE)
+    assert known.data == DATA
+    assert isinstance(known.error, StreamInterrupted)
+    assert known.error.__cause__ is not None
+    assert known.error.unfinished == UNFINISHED
+    assert known.error.last_event_id == "2"
+    assert not known.stream.completed
+    (plain,) = read(client, address, fault)
+    assert plain.data == DATA
+    assert type(plain.error) is type(known.error.__cause__)
+    assert plain.stream.unfinished == UNFINISHED
 
 
 def test_ended_without_the_completion(client: str, address: str) -> None:
-    events, stream, error = read(client, address + "ended", done=DONE)
-    assert [event.data for event in events] == ["\U0001f600", "two"]
-    assert isinstance(error, StreamInterrupted)
-    assert error.__cause__ is None
-    assert not stream.completed
+    (got,) = read(client, address, "ended", done=DONE)
+    assert got.data == DATA
+    assert isinstance(got.error, StreamInterrupted)
+    assert got.error.__cause__ is None
+    assert not got.stream.completed

@@ -82,7 +82,7 @@ def test_the_counts_of_those_installed_are_right(name: str) -> None:
     """Whole only, which takes no time."""
     parser = INSTALLED[name]()
     if parser.version != versions()[name]:
-        pytest.skip(f"counted was {versions()[name]}")
+        pytest.skip(f"{name} {versions()[name]}, of which the table tells, is not installed")
     right = 0
     for case in cases():
         try:
