@@ -214,7 +214,6 @@ impl CutLine {
     #[inline]
     pub fn count(&self, block: &Block, comments: bool) -> usize {
         let held = match self.known {
-            Known::Nothing => 0,
             Known::Head => counted(field::split(&self.head[..self.head_len]), comments),
             _ => self.value.len(),
         };
